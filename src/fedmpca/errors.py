@@ -1,0 +1,31 @@
+"""Every exception of the package on one page. What each docstring says is what its reader needs: what happened, what to do.
+
+    FedMPCAError
+    ├── DataError (also ValueError)            something given cannot be used: data, a parameter, a file of data
+    ├── MissingExtraError (also ImportError)   an optional library is needed and absent
+    └── ModelFileError                         a saved model cannot be read
+
+An unfitted estimator raises scikit-learn's ``NotFittedError``; ``NotConvergedWarning`` is scikit-learn's
+``ConvergenceWarning``. Both can be imported from here. No message ever carries data beyond the one value it names.
+"""
+
+from sklearn.exceptions import ConvergenceWarning as NotConvergedWarning
+from sklearn.exceptions import NotFittedError
+
+__all__ = ["DataError", "FedMPCAError", "MissingExtraError", "ModelFileError", "NotConvergedWarning", "NotFittedError"]
+
+
+class FedMPCAError(Exception):
+    """Anything this package refuses to do. Catch this to catch all of it."""
+
+
+class DataError(FedMPCAError, ValueError):
+    """Something given cannot be used. The message names the value, where it stands, and the way out."""
+
+
+class MissingExtraError(FedMPCAError, ImportError):
+    """An optional library is needed. The message has the line that installs it."""
+
+
+class ModelFileError(FedMPCAError):
+    """A saved model cannot be read: damaged, cut short, or written by something else. The message names the file."""
