@@ -1,4 +1,4 @@
-"""Every exception of the package on one page. What each docstring says is what its reader needs: what happened, what to do.
+"""Every exception of the package on one page. A docstring says what its reader needs: what happened, what to do.
 
     FedMPCAError
     ├── DataError (also ValueError)            something given cannot be used: data, a parameter, a file of data

@@ -1,0 +1,82 @@
+"""`fedmpca inspect`: what a model file or a fleet holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fedmpca.cli.console import show_json, show_pairs
+from fedmpca.cli.fit import as_text, summary
+
+if TYPE_CHECKING:
+    from fedmpca.fleets import Fleet
+
+__all__ = ["inspect"]
+
+TABLES = {".csv", ".parquet"}
+
+
+@click.command()
+@click.argument("path", metavar="MODEL|FLEET", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def inspect(path: Path, as_json: bool) -> None:
+    """Say what a model file or a fleet holds, after checking it.
+
+    \b
+    Example:
+      fedmpca inspect plates.fedmpca
+      fedmpca inspect plates/user-1 --json
+    """
+    if path.is_dir() or path.suffix.lower() in TABLES:
+        from fedmpca.fleets import load_fleet
+
+        found = {"fleet": str(path), **_fleet(load_fleet(path))}
+        show_json(found) if as_json else show_pairs(_fleet_text(found))
+        return
+    from fedmpca.storage import load
+
+    model = load(path)
+    found = {"model": str(path), **summary(model)}
+    if as_json:
+        show_json(found | {"parameters": _parameters(model)})
+    else:
+        show_pairs(as_text(found) | {"parameters": ", ".join(f"{k}={v!r}" for k, v in model.get_params().items())})
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """Parameters as JSON has them; what it has not as text."""
+    plain = (str, int, float, bool, type(None), list)
+    values = {k: list(v) if isinstance(v, tuple) else v for k, v in model.get_params().items()}
+    return {name: value if isinstance(value, plain) else repr(value) for name, value in values.items()}
+
+
+def _fleet(fleet: Fleet) -> dict[str, Any]:
+    known = fleet.lives is not None and fleet.events is not None
+    return {
+        "assets": len(fleet),
+        "stream_shape": list(fleet.stream_shape),
+        "shortest_stream": int(fleet.lengths.min()),
+        "dtype": str(fleet.dtype),
+        "failed": int(fleet.events.sum()) if known and fleet.events is not None else None,
+        "running": int((~fleet.events).sum()) if known and fleet.events is not None else None,
+        "lives": [float(fleet.lives.min()), float(fleet.lives.max())] if fleet.lives is not None else None,
+        "ages_given": fleet.declares_clock,
+    }
+
+
+def _fleet_text(found: dict[str, Any]) -> dict[str, str]:
+    lives = "unknown" if found["lives"] is None else "{:.4g} to {:.4g}".format(*found["lives"])
+    known = {} if found["failed"] is None else {"failed": str(found["failed"]), "running": str(found["running"])}
+    shortest, longest = found["shortest_stream"], found["stream_shape"][-1]
+    return {
+        "fleet": found["fleet"],
+        "assets": str(found["assets"]),
+        "stream shape": " x ".join(map(str, found["stream_shape"])),
+        "images": f"{longest}" if shortest == longest else f"{shortest} to {longest}",
+        "dtype": found["dtype"],
+        "lives": lives,
+        **known,
+        "ages of images": "given" if found["ages_given"] else "not given (numbered 1, 2, 3, ...)",
+    }

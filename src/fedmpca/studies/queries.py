@@ -1,0 +1,120 @@
+"""The closed catalogue of queries: everything that a study can ask of data, and so all that can leave a member.
+
+One law makes pooled and federated runs equal. For assets A and B, of one organisation or of two,
+
+    query.answer(A and B together) = join(query.answer(A), query.answer(B)).
+
+An answer is a tuple of float64 arrays, and every query of this page joins by adding. `conclude` turns the total over
+all assets into what the study is told; it is a function of the total alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmpca.numerics.pieces import slabs
+from fedmpca.numerics.subspaces import Basis, basis_of_scatter
+from fedmpca.numerics.tensors import like, mode_scatter, project, to_host
+from fedmpca.studies.sample import Block
+
+__all__ = ["Answer", "InitialScatters", "Mean", "ModeScatter", "Query", "StreamSums", "join"]
+
+Floats = NDArray[np.float64]
+Answer = tuple[Floats, ...]
+
+
+def join(a: Answer, b: Answer, *, into_a: bool = False) -> Answer:
+    """The answer for the assets behind `a` and those behind `b` together; on request in the arrays of `a`."""
+    return tuple(np.add(x, y, out=x if into_a else None) for x, y in zip(a, b, strict=True))
+
+
+class Query(Protocol):
+    """A frozen value that every member sees alike."""
+
+    @property
+    def title(self) -> str:
+        """What is asked, for a person who waits."""
+
+    def answer(self, block: Block) -> Answer:
+        """Run by a member, at home, for some of its assets."""
+
+    def conclude(self, total: Answer) -> object:
+        """What the study is told of the total over all assets."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The number of assets, and their mean stream (paper, Eq. 3)."""
+
+    n_assets: int
+    mean: Floats
+    """(mode 0, ..., mode N-1)"""
+
+
+@dataclass(frozen=True)
+class StreamSums:
+    """How many assets, and what is the sum of their streams? (paper, Algorithm 2)"""
+
+    title = "mean"
+
+    def answer(self, block: Block) -> Answer:
+        return np.asarray(float(len(block))), block.sum()
+
+    def conclude(self, total: Answer) -> Mean:
+        count, streams = total
+        return Mean(round(float(count)), streams / count)
+
+
+@dataclass(frozen=True)
+class InitialScatters:
+    """What is the scatter of each mode of the centred streams? (paper, Eq. 4, all modes in one message)"""
+
+    mean: Floats
+    title = "initial scatters"
+
+    def answer(self, block: Block) -> Answer:
+        modes = range(self.mean.ndim)
+        scatters: list[Floats] = [np.zeros((length, length)) for length in self.mean.shape]
+        for piece, served in slabs(block.shape, modes, block.piece_cells):
+            centred = block.centred(self.mean, piece)
+            for mode in served:
+                scatters[mode] += to_host(mode_scatter(centred, mode))
+        return tuple(scatters)
+
+    def conclude(self, total: Answer) -> tuple[Basis, ...]:
+        return tuple(basis_of_scatter(scatter) for scatter in total)
+
+
+@dataclass(frozen=True)
+class ModeScatter:
+    """What is the scatter of one mode, with every other mode projected on its factor? (paper, Eq. 2 and 5)"""
+
+    mode: int
+    sweep: int
+    mean: Floats
+    factors: tuple[Floats, ...]
+    """(I_n, P_n) for each mode; the asked mode's own is not used."""
+    first: int | None
+    """The mode to be contracted first (None where there is no other): the order decides the last bits, so it is asked.
+    A member may keep these contracted streams: they serve the following queries, until this mode's factor changes."""
+
+    @property
+    def title(self) -> str:
+        return f"sweep {self.sweep}, mode {self.mode}"
+
+    def answer(self, block: Block) -> Answer:
+        if self.first is None:
+            streams = block.centred(self.mean)
+        else:
+            streams = block.contracted(self.mean, self.factors[self.first], self.first)
+        factors = [like(factor, streams) for factor in self.factors]
+        done = [mode for mode in (self.mode, self.first) if mode is not None]
+        return (to_host(mode_scatter(project(streams, factors, skip=done), self.mode)),)
+
+    def conclude(self, total: Answer) -> Basis:
+        (scatter,) = total
+        return basis_of_scatter(scatter)

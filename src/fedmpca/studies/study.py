@@ -1,0 +1,25 @@
+"""Running a study: ask its queries, tell it the totals, until it has its result. Who answers is the caller's affair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+from fedmpca.studies.queries import Answer, Query
+
+__all__ = ["Study", "run"]
+
+Result = TypeVar("Result")
+Study = Generator[Query, Any, Result]
+"""Yields queries, is sent what `Query.conclude` says of their totals, returns its result."""
+
+
+def run(study: Study[Result], total: Callable[[Query], Answer]) -> Result:
+    """The study's result, where `total` answers a query for all assets together."""
+    try:
+        query = next(study)
+        while True:
+            query = study.send(query.conclude(total(query)))
+    except StopIteration as end:
+        result: Result = end.value
+        return result
