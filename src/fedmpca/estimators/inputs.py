@@ -63,7 +63,7 @@ def _axes(X: Any) -> int:
     if shape is not None:
         return len(shape)
     try:
-        return np.ndim(X)
+        return np.asarray(X).ndim
     except ValueError as ragged:
         raise DataError(
             "The streams are not one array: their shapes differ. Give an array (asset, mode 0, ..., mode N-1), or a "
@@ -94,7 +94,7 @@ def not_finite(sample: Sample) -> DataError:
         found = sample.block(number).not_finite()
         if found is not None:
             asset, place, value = found
-            name = f"asset {asset}" if sample.ids is None else f"asset {asset} (id {sample.ids[asset]!r})"
+            name = f"asset {asset}" if sample.ids is None else f"asset {asset} (id {str(sample.ids[asset])!r})"
             kind = "NaN" if np.isnan(value) else "infinity"
             return DataError(
                 f"The stream of {name} has {kind} at {place}. Missing pixels are NaN: fill them first "

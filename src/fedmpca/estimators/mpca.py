@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from math import prod
 from numbers import Integral, Real
@@ -180,9 +180,9 @@ class MPCA(TransformerMixin, BaseEstimator):
         return whole
 
     def _check_parameters(self) -> None:
-        _check_number("variance_kept", self.variance_kept, 0 < self.variance_kept <= 1, "above 0 and at most 1")
-        _check_number("tol", self.tol, self.tol >= 0, "0 or more")
-        _check_number("max_iter", self.max_iter, self.max_iter >= 1, "1 or more")
+        _check_number("variance_kept", self.variance_kept, Real, lambda share: 0 < share <= 1, "above 0 and at most 1")
+        _check_number("tol", self.tol, Real, lambda tol: tol >= 0, "0 or more")
+        _check_number("max_iter", self.max_iter, Integral, lambda count: count >= 1, "a whole number, 1 or more")
         if self.missing != "error":
             raise DataError(f"missing={self.missing!r} is not known: this version has missing='error'.")
 
@@ -206,6 +206,6 @@ def _real_dtype(xp: Any, x: Array) -> Any:
     return x.dtype if xp.isdtype(x.dtype, "real floating") else xp.float64
 
 
-def _check_number(name: str, value: Any, holds: bool, bound: str) -> None:
-    if not isinstance(value, Real) or not holds:
+def _check_number(name: str, value: Any, kind: type, holds: Callable[[Any], bool], bound: str) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool) or not holds(value):
         raise DataError(f"{name}={value!r} must be {bound}.")

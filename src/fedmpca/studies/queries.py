@@ -11,6 +11,7 @@ all assets into what the study is told; it is a function of the total alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -39,6 +40,9 @@ class Query(Protocol):
     def title(self) -> str:
         """What is asked, for a person who waits."""
 
+    def entries(self, shape: tuple[int, ...]) -> int:
+        """How many numbers an answer has, for streams of this shape."""
+
     def answer(self, block: Block) -> Answer:
         """Run by a member, at home, for some of its assets."""
 
@@ -61,6 +65,9 @@ class StreamSums:
 
     title = "mean"
 
+    def entries(self, shape: tuple[int, ...]) -> int:
+        return 1 + prod(shape)
+
     def answer(self, block: Block) -> Answer:
         return np.asarray(float(len(block))), block.sum()
 
@@ -75,6 +82,9 @@ class InitialScatters:
 
     mean: Floats
     title = "initial scatters"
+
+    def entries(self, shape: tuple[int, ...]) -> int:
+        return sum(length**2 for length in shape)
 
     def answer(self, block: Block) -> Answer:
         modes = range(self.mean.ndim)
@@ -105,6 +115,9 @@ class ModeScatter:
     @property
     def title(self) -> str:
         return f"sweep {self.sweep}, mode {self.mode}"
+
+    def entries(self, shape: tuple[int, ...]) -> int:
+        return shape[self.mode] ** 2
 
     def answer(self, block: Block) -> Answer:
         if self.first is None:

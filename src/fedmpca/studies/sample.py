@@ -33,9 +33,9 @@ class Sample:
     """Streams (asset, mode 0, ..., mode N-1) as queries see them.
 
     `streams` is an array of any namespace, or anything with `shape`, `dtype` and slices of assets that are NumPy
-    arrays (a fleet on disk). `memory_limit` (bytes) is what answering may use; None allows a fifth of the streams' own
-    size and 8 MB for contracted streams that are kept. `device` is where blocks are moved ("cuda"; needs PyTorch for
-    host arrays). `ids` are the assets' names in errors.
+    arrays (a fleet on disk). `memory_limit` (bytes) is what answering may use; None allows for what a fit may take:
+    a quarter of the streams' own size and 32 MB. `device` is where blocks are moved ("cuda"; needs PyTorch for host
+    arrays). `ids` are the assets' names in errors.
     """
 
     def __init__(
@@ -53,8 +53,9 @@ class Sample:
         self.cells = prod(self.shape[1:])
         self.on_host = device in (None, "cpu") and (is_numpy_array(streams) or not is_array_api_obj(streams))
         self.piece_cells = PIECE_CELLS if self.on_host else DEVICE_PIECE_CELLS
-        n_bytes = len(self) * self.cells * getattr(streams.dtype, "itemsize", 8)
-        self._room = n_bytes // 5 + 8 * MB if memory_limit is None else memory_limit // 2
+        self.n_bytes = len(self) * self.cells * getattr(streams.dtype, "itemsize", 8)
+        own = self.n_bytes // 5 + 6 * MB - 8 * self.cells  # with the mean and what is at work, a quarter and 32 MB
+        self._room = max(0, own) if memory_limit is None else memory_limit // 2
         self._cut = asset_blocks(len(self), self.cells, self.piece_cells)
         self._kept: Contracted | None = None
         self._moved: tuple[Floats, Array] | None = None

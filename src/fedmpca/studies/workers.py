@@ -28,12 +28,12 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being asked, parts done, parts in all."""
 
 N_GROUPS = 32
-"""Groups that a sample's blocks are joined in: enough to keep cores even, few enough that large answers stay few."""
+"""Groups that a sample's blocks are joined in: enough to keep cores even; fewer where answers are large."""
 
 
 def answers(query: Query, samples: Sequence[Sample], progress: Progress | None = None) -> list[Answer]:
     """Each sample's answer to the query."""
-    groups = [(number, group) for number, sample in enumerate(samples) for group in _groups(sample)]
+    groups = [(number, group) for number, sample in enumerate(samples) for group in _groups(query, sample)]
     found: list[Answer | None] = [None] * len(samples)
     parts = _in_order(lambda item: _answer(query, samples[item[0]], item[1]), groups, _threads(samples))
     for done, ((number, _), part) in enumerate(zip(groups, parts, strict=True), start=1):
@@ -61,8 +61,11 @@ def _answer(query: Query, sample: Sample, blocks: range) -> Answer:
     return total
 
 
-def _groups(sample: Sample) -> list[range]:
-    size = -(-sample.n_blocks // N_GROUPS)
+def _groups(query: Query, sample: Sample) -> list[range]:
+    """Runs of blocks that are answered one after the other; their answers together take an eighth of the streams."""
+    n_answer = 8 * query.entries(sample.shape[1:])
+    n_groups = min(N_GROUPS, max(1, sample.n_bytes // 8 // n_answer))
+    size = -(-sample.n_blocks // n_groups)
     return [range(start, min(start + size, sample.n_blocks)) for start in range(0, sample.n_blocks, size)]
 
 
