@@ -3,7 +3,7 @@
 import numpy as np
 
 from fedmpca.studies import queries
-from fedmpca.studies.queries import InitialScatters, ModeScatter, StreamSums
+from fedmpca.studies.queries import Captured, InitialScatters, ModeScatter, StreamSums
 
 
 def some_streams(assets, shape, seed=0, mean=3.0):
@@ -15,9 +15,9 @@ def some_factors(shape, seed=1):
     return tuple(np.linalg.qr(rng.normal(size=(n, n)))[0][:, : rng.integers(1, n + 1)] for n in shape)
 
 
-def every_query(shape):
-    mean, factors = np.full(shape, 3.0), some_factors(shape)
-    found = [StreamSums(), InitialScatters(mean)]
+def every_query(shape, mean=3.0):
+    mean, factors = np.broadcast_to(np.asarray(mean, float), shape), some_factors(shape)
+    found = [StreamSums(shape), InitialScatters(mean), Captured(mean, factors)]
     for mode in range(len(shape)):
         for first in [None] if len(shape) == 1 else [n for n in range(len(shape)) if n != mode]:
             found.append(ModeScatter(mode, 1, mean, factors, first))

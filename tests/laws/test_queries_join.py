@@ -6,7 +6,7 @@ from catalogue import every_query, query_classes, some_streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedmpca.studies.queries import join
+from fedmpca.studies.queries import Bounds, join
 from fedmpca.studies.sample import Sample
 from fedmpca.studies.workers import answers
 
@@ -50,9 +50,22 @@ def test_the_order_of_assets_does_not_matter(shape, order):
 
 
 @given(shapes)
-def test_an_answer_has_as_many_entries_as_its_query_says(shape):
+def test_an_answer_has_the_parts_that_its_query_says(shape):
     for query in every_query(shape):
-        assert sum(part.size for part in answer(query, some_streams(2, shape))) == query.entries(shape)
+        found = answer(query, some_streams(2, shape))
+        assert tuple(part.shape for part in found) == tuple((length,) for length in query.parts(shape))
+
+
+@given(shapes, st.integers(1, 4), st.integers(1, 5), st.floats(1e-6, 1e6), st.integers(0, 99))
+def test_no_total_passes_its_bound(shape, members, assets, largest, seed):
+    """Whatever the streams are, as long as they keep to what the agreement says."""
+    rng = np.random.default_rng(seed)
+    streams = largest * rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], size=(members * assets, *shape))
+    public = Bounds(n_members=members, most_assets=assets, largest_value=largest)
+    for query in every_query(shape, mean=rng.choice([-largest, largest], size=shape)):
+        bounds = query.bounds(shape, public)
+        for part, bound in zip(answer(query, streams), bounds, strict=True):
+            assert np.abs(part).max() <= bound
 
 
 @given(shapes)

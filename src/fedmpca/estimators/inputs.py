@@ -13,7 +13,7 @@ from fedmpca.errors import DataError
 from fedmpca.fleets import Fleet
 from fedmpca.studies.sample import Sample
 
-__all__ = ["as_sample", "not_finite"]
+__all__ = ["as_sample", "forget_table", "not_finite"]
 
 
 def as_sample(estimator: BaseEstimator, X: Any, *, reset: bool, device: str | None = None) -> Sample:
@@ -23,7 +23,7 @@ def as_sample(estimator: BaseEstimator, X: Any, *, reset: bool, device: str | No
     """
     if isinstance(X, Fleet):
         streams, ids, memory_limit = _fleet_streams(X), X.ids, X.memory_limit
-        _forget_table(estimator, reset=reset)
+        forget_table(estimator, reset=reset)
         return Sample(streams, ids=ids, memory_limit=memory_limit, device=device)
     return Sample(_array(estimator, X, reset=reset), device=device)
 
@@ -43,7 +43,7 @@ def _array(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     """X as an array of numbers with a leading asset axis. A table (two axes) is checked as scikit-learn checks one."""
     if is_array_api_obj(X) and not is_numpy_array(X):
         _check_axes(X.shape)
-        _forget_table(estimator, reset=reset)
+        forget_table(estimator, reset=reset)
         return X
     if _axes(X) <= 2:
         return validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
@@ -54,7 +54,7 @@ def _array(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
             "give one float array of shape (asset, mode 0, ..., mode N-1); streams of unequal shape have none."
         )
     _check_axes(X.shape)
-    _forget_table(estimator, reset=reset)
+    forget_table(estimator, reset=reset)
     return X
 
 
@@ -81,7 +81,7 @@ def _check_axes(shape: tuple[int, ...]) -> None:
         raise DataError(f"The array of shape {tuple(shape)} holds no values: every axis needs at least one entry.")
 
 
-def _forget_table(estimator: Any, *, reset: bool) -> None:
+def forget_table(estimator: Any, *, reset: bool) -> None:
     """A new fit to tensors leaves nothing of an earlier fit to a table."""
     for name in ("n_features_in_", "feature_names_in_"):
         if reset and hasattr(estimator, name):

@@ -17,12 +17,14 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from fedmpca.errors import DataError, NotConvergedWarning
-from fedmpca.estimators.inputs import as_sample, not_finite
+from fedmpca.estimators.inputs import as_sample, forget_table, not_finite
+from fedmpca.federation import Federation
 from fedmpca.numerics.tensors import Array, expand, like, project
+from fedmpca.protocol.results import projection_bytes
 from fedmpca.studies.mpca import Projection, check_ranks, mpca_study
 from fedmpca.studies.queries import Answer, Query
 from fedmpca.studies.sample import Block, Sample
-from fedmpca.studies.study import run
+from fedmpca.studies.study import Study, run
 from fedmpca.studies.workers import Progress, answers, one_blas_thread, over_blocks
 
 __all__ = ["MPCA"]
@@ -88,16 +90,30 @@ class MPCA(TransformerMixin, BaseEstimator):
         self.device = device
 
     def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
-        """Learn the factors from an array (asset, mode 0, ..., mode N-1) or a `Fleet`. Lives and `y` are ignored.
+        """Learn the factors from an array (asset, mode 0, ..., mode N-1), a `Fleet` or a `Federation`. `y` is ignored.
 
         `progress(what, done, of)` is called as the parts of each pass over the streams are done.
         """
         self._check_parameters()
+        if isinstance(X, Federation):
+            return self._fit_federation(X, progress)
         sample = as_sample(self, X, reset=True, device=self.device)
-        ranks = self._ranks_for(sample.shape[1:])
-        study = mpca_study(ranks=ranks, variance_kept=self.variance_kept, tol=self.tol, max_iter=self.max_iter)
+        study = self._study(sample.shape[1:])
         with one_blas_thread():
             found = run(study, lambda query: _total(query, sample, progress))
+        return self._learn(found)
+
+    def _fit_federation(self, federation: Federation, progress: Progress | None) -> Self:
+        forget_table(self, reset=True)
+        shape = federation.stream_shape
+        parameters = {
+            "ranks": self._ranks_for(shape),
+            "variance_kept": float(self.variance_kept),
+            "tol": float(self.tol),
+            "max_sweeps": int(self.max_iter),
+        }
+        found = federation.run(self._study(shape), parameters, as_bytes=projection_bytes, progress=progress)
+        self.disclosures_ = federation.disclosures
         return self._learn(found)
 
     def transform(self, X: Any) -> Any:
@@ -167,6 +183,10 @@ class MPCA(TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
         return self
+
+    def _study(self, shape: tuple[int, ...]) -> Study[Projection]:
+        ranks = self._ranks_for(shape)
+        return mpca_study(shape, ranks=ranks, variance_kept=self.variance_kept, tol=self.tol, max_iter=self.max_iter)
 
     def _ranks_for(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         if self.ranks is None:

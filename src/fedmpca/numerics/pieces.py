@@ -12,7 +12,7 @@ from math import prod
 __all__ = ["PIECE_CELLS", "asset_blocks", "slabs"]
 
 PIECE_CELLS = 2**18
-"""Cells of a piece: 4 MB of float64, so that a piece and what is made of it stay in cache."""
+"""Cells of a piece: 2 MB of float64, so that a piece and what is made of it stay in cache."""
 
 
 def asset_blocks(n_assets: int, cells: int, piece_cells: int = PIECE_CELLS) -> list[slice]:

@@ -28,6 +28,11 @@ class Basis:
         """The factor: the first `rank` vectors, (I, rank)."""
         return self.vectors[:, :rank]
 
+    def kept(self, rank: int) -> float:
+        """The scatter that the first `rank` vectors keep: the sum of their values."""
+        xp = array_namespace(self.values)
+        return float(xp.sum(self.values[:rank]))
+
     def captured(self, factor: Array) -> float:
         """trace(U' Phi U), the scatter that a factor keeps, read from the basis: sum over i of value_i |v_i' U|^2."""
         xp = array_namespace(factor)
@@ -70,7 +75,8 @@ def absorb(basis: Basis, columns: Array) -> Basis:
     """The basis of [A, B] from the basis of A and columns B: one decomposition of [U s, B].
 
     U s stands for A since A A' = (U s)(U s)'. This is what Proposition 2 wants; as printed, with every column of the
-    residual normalised by itself, it is right only where the residual's columns are orthogonal (READING in the docs).
+    residual normalised by itself, it is right only where the residual's columns are orthogonal (docs/explanation/
+    numerics.md).
     """
     xp = array_namespace(columns)
     kept = basis.vectors.shape[1]

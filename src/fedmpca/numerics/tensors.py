@@ -7,6 +7,7 @@ the paper is never formed: projecting mode by mode is the same thing and needs n
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -16,7 +17,19 @@ from numpy.typing import NDArray
 
 Array = Any  # an array of any namespace that follows the array API standard
 
-__all__ = ["Array", "contract", "expand", "gram", "like", "mode_scatter", "project", "to_host", "unfold"]
+__all__ = [
+    "Array",
+    "contract",
+    "expand",
+    "gram",
+    "like",
+    "mode_scatter",
+    "project",
+    "symmetric",
+    "to_host",
+    "triangle",
+    "unfold",
+]
 
 
 def unfold(x: Array, mode: int) -> Array:
@@ -37,6 +50,25 @@ def mode_scatter(x: Array, mode: int) -> Array:
         rows = array_namespace(x).reshape(x, (-1, x.shape[-1]))
         return rows.T @ rows
     return gram(unfold(x, mode))
+
+
+def triangle(matrix: NDArray[Any]) -> NDArray[Any]:
+    """The upper triangle of a symmetric matrix, row by row: all that there is to know of it."""
+    return matrix.reshape(-1).take(_upper(len(matrix)))
+
+
+def symmetric(entries: NDArray[Any], length: int) -> NDArray[Any]:
+    """The symmetric matrix (length, length) with this upper triangle."""
+    matrix = np.zeros((length, length), entries.dtype)
+    matrix.reshape(-1)[_upper(length)] = entries
+    return matrix + np.triu(matrix, 1).T
+
+
+@cache
+def _upper(length: int) -> NDArray[np.intp]:
+    """Where the upper triangle lies in the matrix's memory."""
+    rows, columns = np.triu_indices(length)
+    return rows * length + columns
 
 
 def contract(x: Array, factor: Array, mode: int) -> Array:

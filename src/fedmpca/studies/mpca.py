@@ -38,9 +38,11 @@ class Projection:
     converged: bool
 
 
-def mpca_study(*, ranks: Sequence[int] | None, variance_kept: float, tol: float, max_iter: int) -> Study[Projection]:
-    """Ask for the mean, for the initial scatters, then for one mode's scatter at a time."""
-    mean: Mean = yield StreamSums()
+def mpca_study(
+    shape: Sequence[int], *, ranks: Sequence[int] | None, variance_kept: float, tol: float, max_iter: int
+) -> Study[Projection]:
+    """Ask for the mean, for the initial scatters, then for one mode's scatter at a time, of streams of this shape."""
+    mean: Mean = yield StreamSums(tuple(shape))
     _check_count(mean)
     bases: tuple[Basis, ...] = yield InitialScatters(mean.mean)
     total = _total_scatter(bases, mean)
@@ -57,14 +59,14 @@ def mpca_study(*, ranks: Sequence[int] | None, variance_kept: float, tol: float,
             if not captured:
                 captured.append(basis.captured(factors[mode]))
             factors[mode] = basis.leading(rank)
-        captured.append(float(np.sum(basis.values[:rank])))  # Psi: what the mode updated last keeps
+        captured.append(basis.kept(rank))  # Psi: what the mode updated last keeps
         if tol > 0 and captured[-1] - captured[-2] <= tol * captured[-1]:
             converged = True
             break
     return Projection(
         n_assets=mean.n_assets,
         mean=mean.mean,
-        factors=tuple(factors),
+        factors=tuple(map(np.ascontiguousarray, factors)),  # not views that hold all the other vectors too
         spectra=tuple(basis.values for basis in bases),
         captured=tuple(captured),
         total_scatter=total,

@@ -4,8 +4,9 @@ One law makes pooled and federated runs equal. For assets A and B, of one organi
 
     query.answer(A and B together) = join(query.answer(A), query.answer(B)).
 
-An answer is a tuple of float64 arrays, and every query of this page joins by adding. `conclude` turns the total over
-all assets into what the study is told; it is a function of the total alone.
+An answer is a tuple of vectors of float64, its parts, and every query of this page joins by adding. `conclude` turns
+the total over all assets into what the study is told; it is a function of the total alone. How large a part can become
+is computed from what the agreement makes public, never from data.
 """
 
 from __future__ import annotations
@@ -19,18 +20,53 @@ from numpy.typing import NDArray
 
 from fedmpca.numerics.pieces import slabs
 from fedmpca.numerics.subspaces import Basis, basis_of_scatter
-from fedmpca.numerics.tensors import like, mode_scatter, project, to_host
+from fedmpca.numerics.tensors import like, mode_scatter, project, symmetric, to_host, triangle
 from fedmpca.studies.sample import Block
 
-__all__ = ["Answer", "InitialScatters", "Mean", "ModeScatter", "Query", "StreamSums", "join"]
+__all__ = [
+    "Answer",
+    "Bounds",
+    "Captured",
+    "InitialScatters",
+    "Mean",
+    "ModeScatter",
+    "Query",
+    "StreamSums",
+    "join",
+]
 
 Floats = NDArray[np.float64]
 Answer = tuple[Floats, ...]
+Shape = tuple[int, ...]
 
 
 def join(a: Answer, b: Answer, *, into_a: bool = False) -> Answer:
     """The answer for the assets behind `a` and those behind `b` together; on request in the arrays of `a`."""
     return tuple(np.add(x, y, out=x if into_a else None) for x, y in zip(a, b, strict=True))
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is public about the data of all members, and bounds every answer."""
+
+    n_members: int
+    most_assets: int
+    """A of one member."""
+    largest_value: float
+    """V: no entry of a stream is larger in size."""
+
+    @property
+    def streams(self) -> float:
+        """Of a sum of streams: n A V."""
+        return self.n_members * self.most_assets * self.largest_value
+
+    def scatter(self, shape: Shape) -> float:
+        """Of any scatter of centred streams, of any mode and projection: 2 n A I (2V)^2."""
+        return 2.0 * self.n_members * self.most_assets * prod(shape) * (2 * self.largest_value) ** 2
+
+
+COUNTS = 2.0**40
+"""Bound of any count."""
 
 
 class Query(Protocol):
@@ -40,8 +76,11 @@ class Query(Protocol):
     def title(self) -> str:
         """What is asked, for a person who waits."""
 
-    def entries(self, shape: tuple[int, ...]) -> int:
-        """How many numbers an answer has, for streams of this shape."""
+    def parts(self, shape: Shape) -> tuple[int, ...]:
+        """How many entries the parts of an answer have, for streams of this shape."""
+
+    def bounds(self, shape: Shape, public: Bounds) -> tuple[float, ...]:
+        """How large the entries of each part can become, in the total over all members."""
 
     def answer(self, block: Block) -> Answer:
         """Run by a member, at home, for some of its assets."""
@@ -63,17 +102,21 @@ class Mean:
 class StreamSums:
     """How many assets, and what is the sum of their streams? (paper, Algorithm 2)"""
 
+    shape: Shape
     title = "mean"
 
-    def entries(self, shape: tuple[int, ...]) -> int:
-        return 1 + prod(shape)
+    def parts(self, shape: Shape) -> tuple[int, ...]:
+        return 1, prod(shape)
+
+    def bounds(self, shape: Shape, public: Bounds) -> tuple[float, ...]:
+        return COUNTS, public.streams
 
     def answer(self, block: Block) -> Answer:
-        return np.asarray(float(len(block))), block.sum()
+        return np.array([float(len(block))]), block.sum().reshape(-1)
 
     def conclude(self, total: Answer) -> Mean:
-        count, streams = total
-        return Mean(round(float(count)), streams / count)
+        (count,), streams = total
+        return Mean(round(float(count)), (streams / count).reshape(self.shape))
 
 
 @dataclass(frozen=True)
@@ -83,8 +126,11 @@ class InitialScatters:
     mean: Floats
     title = "initial scatters"
 
-    def entries(self, shape: tuple[int, ...]) -> int:
-        return sum(length**2 for length in shape)
+    def parts(self, shape: Shape) -> tuple[int, ...]:
+        return tuple(length * (length + 1) // 2 for length in shape)
+
+    def bounds(self, shape: Shape, public: Bounds) -> tuple[float, ...]:
+        return (public.scatter(shape),) * len(shape)
 
     def answer(self, block: Block) -> Answer:
         modes = range(self.mean.ndim)
@@ -93,10 +139,11 @@ class InitialScatters:
             centred = block.centred(self.mean, piece)
             for mode in served:
                 scatters[mode] += to_host(mode_scatter(centred, mode))
-        return tuple(scatters)
+        return tuple(map(triangle, scatters))
 
     def conclude(self, total: Answer) -> tuple[Basis, ...]:
-        return tuple(basis_of_scatter(scatter) for scatter in total)
+        pairs = zip(total, self.mean.shape, strict=True)
+        return tuple(basis_of_scatter(symmetric(part, length)) for part, length in pairs)
 
 
 @dataclass(frozen=True)
@@ -116,8 +163,11 @@ class ModeScatter:
     def title(self) -> str:
         return f"sweep {self.sweep}, mode {self.mode}"
 
-    def entries(self, shape: tuple[int, ...]) -> int:
-        return shape[self.mode] ** 2
+    def parts(self, shape: Shape) -> tuple[int, ...]:
+        return (shape[self.mode] * (shape[self.mode] + 1) // 2,)
+
+    def bounds(self, shape: Shape, public: Bounds) -> tuple[float, ...]:
+        return (public.scatter(shape),)
 
     def answer(self, block: Block) -> Answer:
         if self.first is None:
@@ -126,8 +176,32 @@ class ModeScatter:
             streams = block.contracted(self.mean, self.factors[self.first], self.first)
         factors = [like(factor, streams) for factor in self.factors]
         done = [mode for mode in (self.mode, self.first) if mode is not None]
-        return (to_host(mode_scatter(project(streams, factors, skip=done), self.mode)),)
+        return (triangle(to_host(mode_scatter(project(streams, factors, skip=done), self.mode))),)
 
     def conclude(self, total: Answer) -> Basis:
-        (scatter,) = total
-        return basis_of_scatter(scatter)
+        (part,) = total
+        return basis_of_scatter(symmetric(part, self.mean.shape[self.mode]))
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What scatter do these factors keep? (paper, Algorithm 5: Psi; only its own profile asks, sums tell it anyway)"""
+
+    mean: Floats
+    factors: tuple[Floats, ...]
+    title = "captured scatter"
+
+    def parts(self, shape: Shape) -> tuple[int, ...]:
+        return (1,)
+
+    def bounds(self, shape: Shape, public: Bounds) -> tuple[float, ...]:
+        return (public.scatter(shape),)
+
+    def answer(self, block: Block) -> Answer:
+        streams = block.centred(self.mean)
+        features = to_host(project(streams, [like(factor, streams) for factor in self.factors]))
+        return (np.array([np.sum(features**2)]),)
+
+    def conclude(self, total: Answer) -> float:
+        ((psi,),) = total
+        return float(psi)

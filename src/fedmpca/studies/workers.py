@@ -20,7 +20,7 @@ from threadpoolctl import ThreadpoolController
 from fedmpca.studies.queries import Answer, Query, join
 from fedmpca.studies.sample import Block, Sample
 
-__all__ = ["Progress", "answers", "one_blas_thread", "over_blocks"]
+__all__ = ["Progress", "answers", "one_blas_thread", "over_blocks", "side_by_side"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -52,6 +52,11 @@ def over_blocks(function: Callable[[Block], R], sample: Sample) -> list[R]:
         )
 
 
+def side_by_side(jobs: Sequence[Callable[[], R]]) -> list[R]:
+    """What the jobs return, in their order, computed on all cores."""
+    return list(_in_order(lambda job: job(), jobs, _cores()))
+
+
 def _answer(query: Query, sample: Sample, blocks: range) -> Answer:
     """The blocks' answers joined in order, in arrays of our own: large ones are not made anew for each block."""
     first, *others = blocks
@@ -63,7 +68,7 @@ def _answer(query: Query, sample: Sample, blocks: range) -> Answer:
 
 def _groups(query: Query, sample: Sample) -> list[range]:
     """Runs of blocks that are answered one after the other; their answers together take an eighth of the streams."""
-    n_answer = 8 * query.entries(sample.shape[1:])
+    n_answer = 8 * sum(query.parts(sample.shape[1:]))
     n_groups = min(N_GROUPS, max(1, sample.n_bytes // 8 // n_answer))
     size = -(-sample.n_blocks // n_groups)
     return [range(start, min(start + size, sample.n_blocks)) for start in range(0, sample.n_blocks, size)]
@@ -73,6 +78,10 @@ def _threads(samples: Sequence[Sample]) -> int:
     """One a core that this process may use; an accelerator orders its own work."""
     if not all(sample.on_host for sample in samples):
         return 1
+    return _cores()
+
+
+def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
