@@ -1,11 +1,12 @@
 """The fleets of the paper's numerical study (section 6): plates that heat up from their edges, lives from features.
 
-The table in READINGS ("The numerical study") says how each ambiguous place of the section is read. The heat equation is
-solved by its series, not by time steps: explicit Euler is unstable at the section's step. Nothing here is tuned.
+The table in docs/paper.md ("The simulated plates") says how each ambiguous place of the section is read. The heat
+equation is solved by its series, not by time steps: explicit Euler is unstable at the section's step. Nothing is tuned.
 """
 
 from __future__ import annotations
 
+import sys
 from math import ceil, pi, sqrt
 from numbers import Integral, Real
 from typing import Any
@@ -32,7 +33,7 @@ LAST = 150
 DIFFUSIVITY = (0.5e-4, 1e-4)
 COEFFICIENT_SD = 0.01
 OFFSET = np.log(100.0)
-"""Added to every log life, so that lives are readable (READINGS)."""
+"""Added to every log life, so that lives are readable."""
 
 
 def simulate_fleet(
@@ -60,7 +61,7 @@ def simulate_fleet(
     pixel_noise : float, default 0.1
         Standard deviation of the noise on each pixel.
     life_noise : float, default 0.1
-        Standard deviation of the noise on each log life. READINGS' preset "published" has 0.316.
+        Standard deviation of the noise on each log life.
     variance_kept : float, default 0.97
         Share of variation that the projections behind the lives keep in each mode.
 
@@ -93,6 +94,7 @@ def heat_streams(
     _check_count("pixels", pixels, 1)
     _check_count("images", images, 1, LAST)
     _check_sd("pixel_noise", pixel_noise)
+    _check_size(n_assets, pixels, images)
     generator = _generator(rng)
     diffusivity = generator.uniform(*DIFFUSIVITY, size=n_assets)
     places = SIDE * np.arange(1, pixels + 1) / (pixels + 1)
@@ -149,14 +151,11 @@ def lives_from(streams: Floats, *, rng: Seed = None, life_noise: float = 0.1, va
     intercept = generator.normal(0.0, COEFFICIENT_SD)
     coefficients = generator.normal(0.0, COEFFICIENT_SD, size=features.shape[1])
     noise = generator.normal(0.0, life_noise, size=len(streams))
-    return _exponential(OFFSET + intercept + features @ coefficients + noise, life_noise)
-
-
-def _exponential(log_lives: Floats, life_noise: float) -> Floats:
-    if np.abs(log_lives).max() > 700.0:
+    log_lives = OFFSET + intercept + features @ coefficients + noise
+    if not np.abs(log_lives).max() <= 700.0:
         raise DataError(
-            f"life_noise={life_noise!r} gives lives beyond what a float can hold: it is the standard deviation of the "
-            "log life, 0.1 in the paper; give less."
+            f"life_noise={life_noise!r}, or the noise on the pixels, gives lives beyond what a float can hold: in the "
+            "paper both are 0.1, life_noise as the standard deviation of the log life; give less."
         )
     lives: Floats = np.exp(log_lives)
     return lives
@@ -176,6 +175,16 @@ def _check_count(name: str, value: Any, least: int, most: float = np.inf) -> Non
         raise DataError(f"{name}={value!r} must be a whole number {bound}.")
 
 
+def _check_size(n_assets: int, pixels: int, images: int) -> None:
+    n_bytes = 8 * int(n_assets) * int(pixels) ** 2 * int(images)
+    if n_bytes > sys.maxsize:
+        raise DataError(
+            f"n_assets={n_assets}, pixels={pixels} and images={images} are streams of {n_bytes:.1e} bytes, more than "
+            "any machine can address: give fewer."
+        )
+
+
 def _check_sd(name: str, value: Any) -> None:
-    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= sys.float_info.max:
         raise DataError(f"{name}={value!r} is a standard deviation: give a finite number, 0 for no noise.")

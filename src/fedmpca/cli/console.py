@@ -6,11 +6,12 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any
 
 import click
 
-__all__ = ["percent", "progress", "show_json", "show_pairs", "show_table", "warnings_as_lines", "whole_numbers"]
+__all__ = ["percent", "progress", "say", "show_json", "show_pairs", "show_table", "warnings_as_lines", "whole_numbers"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -31,24 +32,43 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns as wide as their contents, so that nothing is wrapped or cut, in a file either."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     for row in (head, ["-" * width for width in widths], *rows):
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def show_pairs(pairs: dict[str, str]) -> None:
     """A line for each thing that is known."""
     width = max(map(len, pairs))
     for name, value in pairs.items():
-        click.echo(f"{name.ljust(width)}  {value}")
+        say(f"{name.ljust(width)}  {value}")
+
+
+def say(text: str) -> None:
+    """A line on standard output; bytes of a path that are no text come as a question mark."""
+    click.echo(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
 
 
 def show_json(value: dict[str, Any]) -> None:
     """One JSON object, for a program."""
-    click.echo(json.dumps(value, indent=2, allow_nan=False))
+    click.echo(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it: NumPy's numbers as numbers, what JSON has not as text."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not isfinite(value):
+        return repr(value)
+    return value if isinstance(value, str | int | float | None) else repr(value)
 
 
 def percent(share: float) -> str:
-    """A share with two decimals."""
-    return f"{100 * share:.2f} %"
+    """A share with two decimals; never 100 % where something is missing, beyond rounding."""
+    text = f"{100 * share:.2f}"
+    return f"{'99.99' if text == '100.00' and share < 1 - 1e-12 else text} %"
 
 
 @contextmanager

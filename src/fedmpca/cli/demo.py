@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fedmpca.cli.console import percent, progress, show_table
+from fedmpca.cli.console import percent, progress, say, show_table
 from fedmpca.cli.fit import shares_per_mode
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def demo(out: Path, quick: bool) -> None:
       fedmpca demo --out demo
     """
     from fedmpca.simulate import simulate_fleet
+    from fedmpca.storage import check_folder
 
+    check_folder(out)
     fleet = simulate_fleet(60 if quick else 500, rng=0)
     shape = " x ".join(map(str, fleet.stream_shape))
     click.echo(f"{len(fleet)} simulated plates that heat up, each a stream of {shape} pixels (paper, section 6).\n")
@@ -51,7 +54,7 @@ def demo(out: Path, quick: bool) -> None:
         [_row(setting, model) for setting, model in zip(SETTINGS, models, strict=True)],
     )
     path = _draw(models[DRAWN], fleet, out)
-    click.echo(f"\n{path} shows the streams, the projections, the spectra and the convergence for ranks 3 x 3 x 3.")
+    say(f"\n{path} shows the streams, the projections, the spectra and the convergence for ranks 3 x 3 x 3.")
 
 
 def _models(fleet: Fleet) -> list[MPCA]:
@@ -76,8 +79,9 @@ def _draw(model: MPCA, fleet: Fleet, out: Path) -> Path:
     from fedmpca.report import mpca_figure
     from fedmpca.storage import write_whole
 
-    figure = mpca_figure(model, fleet)
-    out.mkdir(parents=True, exist_ok=True)
+    picture = io.BytesIO()
+    mpca_figure(model, fleet).savefig(picture, format="png")
+    out.mkdir(parents=True, exist_ok=True)  # only now: an interrupted demo leaves no empty folder
     path = out / "mpca.png"
-    write_whole(path, lambda file: figure.savefig(file, format="png"))
+    write_whole(path, lambda file: file.write(picture.getvalue()))
     return path

@@ -20,8 +20,9 @@ TABLES = {".csv", ".parquet"}
 
 @click.command()
 @click.argument("path", metavar="MODEL|FLEET", type=click.Path(path_type=Path))
+@click.option("--memory-limit", default="1GB", show_default=True, help="How much of the streams to hold at a time.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-def inspect(path: Path, as_json: bool) -> None:
+def inspect(path: Path, memory_limit: str, as_json: bool) -> None:
     """Say what a model file or a fleet holds, after checking it.
 
     \b
@@ -32,7 +33,7 @@ def inspect(path: Path, as_json: bool) -> None:
     if path.is_dir() or path.suffix.lower() in TABLES:
         from fedmpca.fleets import load_fleet
 
-        found = {"fleet": str(path), **_fleet(load_fleet(path))}
+        found = {"fleet": str(path), **_fleet(load_fleet(path, memory_limit=memory_limit))}
         show_json(found) if as_json else show_pairs(_fleet_text(found))
         return
     from fedmpca.storage import load
@@ -40,16 +41,9 @@ def inspect(path: Path, as_json: bool) -> None:
     model = load(path)
     found = {"model": str(path), **summary(model)}
     if as_json:
-        show_json(found | {"parameters": _parameters(model)})
+        show_json(found | {"parameters": model.get_params()})
     else:
         show_pairs(as_text(found) | {"parameters": ", ".join(f"{k}={v!r}" for k, v in model.get_params().items())})
-
-
-def _parameters(model: Any) -> dict[str, Any]:
-    """Parameters as JSON has them; what it has not as text."""
-    plain = (str, int, float, bool, type(None), list)
-    values = {k: list(v) if isinstance(v, tuple) else v for k, v in model.get_params().items()}
-    return {name: value if isinstance(value, plain) else repr(value) for name, value in values.items()}
 
 
 def _fleet(fleet: Fleet) -> dict[str, Any]:

@@ -29,9 +29,20 @@ class Commands(click.Group):
         except Exception as error:
             from fedmpca.errors import FedMPCAError
 
-            if not isinstance(error, FedMPCAError | OSError):
+            if not isinstance(error, FedMPCAError | OSError | MemoryError):
                 raise
-            raise click.ClickException(" ".join(str(error).split())) from error
+            raise click.ClickException(_in_one_line(error)) from error
+
+
+def _in_one_line(error: Exception) -> str:
+    """What we refuse says itself what to do; what the system refuses is given a way out."""
+    text = " ".join(str(error).splitlines())
+    if isinstance(error, MemoryError):
+        return f"Not enough memory ({text}): take fewer assets, a smaller --memory-limit, or a larger machine."
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{click.format_filename(error.filename)}: "
+        return f"{where}{error.strerror}. Check the path, its permissions, and the space that is left."
+    return text
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

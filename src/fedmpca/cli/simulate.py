@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +45,9 @@ def simulate(out: Path, members: tuple[int, ...], assets: int, seed: int) -> Non
         )
     from fedmpca.errors import DataError
     from fedmpca.simulate import simulate_fleet
+    from fedmpca.storage import check_folder
 
+    check_folder(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DataError(f"{out} exists and is not an empty folder: give a new folder to --out, or empty this one.")
     parts = shares(simulate_fleet(assets, rng=seed), members)
@@ -67,15 +71,20 @@ def _write(parts: dict[str, Fleet], out: Path) -> None:
     """All fleets or none: they are written aside, and put in their places when all are there."""
     from fedmpca.fleets import save_fleet
 
-    new = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
+    new = [folder for folder in (out, *out.parents) if not folder.exists()]
+    placed: list[Path] = []
     try:
+        out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out, prefix=".partial-") as aside:
             for name, fleet in parts.items():
                 save_fleet(fleet, Path(aside) / name)
             for name in parts:
+                placed.append(out / name)
                 (Path(aside) / name).rename(out / name)
     except BaseException:
-        if new and not any(out.iterdir()):
-            out.rmdir()
+        for folder in placed:
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder in new:
+            with suppress(OSError):  # not made yet, or another has put something there meanwhile
+                folder.rmdir()
         raise

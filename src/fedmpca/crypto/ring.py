@@ -38,10 +38,10 @@ def bound(largest: float) -> int:
     return exponent - 1 if mantissa == 0.5 else exponent
 
 
-def encode(x: Floats, exponent: int, n_summands: int) -> Ring:
+def encode(x: Floats, exponent: int, n_summands: int, out: Ring | None = None) -> Ring:
     """The numbers as ring elements, where each is finite and at most 2^E / n in size: a sum of n then stays in 2^E."""
     x = np.ascontiguousarray(x, np.float64).reshape(-1)
-    y = np.empty((len(x), 2), np.uint64)
+    y = np.empty((len(x), 2), np.uint64) if out is None else out
     largest = np.ldexp(1.0, exponent) / n_summands
     for part in _chunks(len(x)):
         size = np.abs(x[part])
@@ -83,13 +83,10 @@ def decode(y: Ring, exponent: int) -> Floats:
 
 def within(y: Ring, exponent: int) -> bool:
     """Whether every element is at most 2^E in size, as every honest total is."""
-    limit = 1 << FRACTION
-    for part in _chunks(len(y)):
-        low, high, _ = _magnitude(y[part])
-        top = np.uint64(limit >> 64)
-        if ((high > top) | ((high == top) & (low > 0))).any():
-            return False
-    return True
+    high = y[:, 1].view(np.int64)
+    top = 1 << (FRACTION - 64)
+    at_top = high == top  # 2^126 itself is within, and the last one
+    return bool(len(y) == 0 or (high.min() >= -top and high.max() <= top and not y[at_top, 0].any()))
 
 
 def _magnitude(y: Ring) -> tuple[Ring, Ring, NDArray[np.bool_]]:

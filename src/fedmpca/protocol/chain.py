@@ -156,12 +156,15 @@ class ChainMember:
             boxes[following] = self._seal(arrays, following, round_)
             return Boxes(boxes=tuple(boxes))
         truncated = [
-            (basis.values, basis.leading(self._rank(basis, mode)))
+            (basis.values, basis.leading(self._rank(basis, mode, query)))
             for basis, mode in zip(merged, modes_of(query), strict=True)
         ]
         return Values(ctx=ctx, numbers=tuple(numbers_of(array) for pair in truncated for array in pair))
 
-    def _rank(self, basis: Basis, mode: int) -> int:
+    def _rank(self, basis: Basis, mode: int, query: Any) -> int:
+        """The agreed rank; by share of variation it is found at the initialisation, and stays."""
+        if isinstance(query, ModeScatter):
+            return int(query.factors[mode].shape[1])
         if self._agreement.ranks is not None:
             return self._agreement.ranks[mode]
         return smallest_rank(basis.values, self._agreement.variance_kept)

@@ -115,11 +115,13 @@ class Coordinator:
             return {}
         try:
             key = self.agreement.key(number)
-            envelope = open_message(text, key=key, sender=number, largest=self._largest)
+            envelope, _ = open_message(text, key=key, sender=number, largest=self._largest)
         except Damaged:
             self.dropped += 1
             return {}
-        if envelope.round != self.round or envelope.sid != self._sid or number not in waiting.asked:
+        # A member that refuses the first question may not know the session's name yet.
+        sids = (self._sid, NO_SESSION) if self.round == 1 else (self._sid,)
+        if envelope.round != self.round or envelope.sid not in sids or number not in waiting.asked:
             self.dropped += 1  # of a round that is over, or of another session
             return {}
         if number in waiting.came:
@@ -171,7 +173,10 @@ class Coordinator:
             return {}
         except FedMPCAError as error:
             return self._fail(error)
-        asked = {number: self._seal(body) for number, body in bodies.items()}
+        sealed = {
+            id(body): self._seal(body) for body in {id(body): body for body in bodies.values()}.values()
+        }  # what all are asked is sealed once
+        asked = {number: sealed[id(body)] for number, body in bodies.items()}
         for number, body in bodies.items():
             self._note(body, COORDINATOR, self.agreement.roster[number], len(asked[number]))
         self._waiting = _Waiting(asked, now, now)

@@ -101,11 +101,10 @@ class Member:
         try:
             largest = largest_message(self.agreement)
             n = self.agreement.n_members
-            envelope = open_message(text, key=self.agreement.key(n), sender=n, largest=largest)
+            envelope, asked = open_message(text, key=self.agreement.key(n), sender=n, largest=largest)
         except Damaged:
             self.dropped += 1
             return None
-        asked = hashlib.sha256(envelope.body).digest()
         if envelope.round == self._round and asked == self._asked and envelope.sid == self._sid_of(envelope):
             return self._answer  # a repeat gets the same bytes, or nothing while they are being made
         if self._ended or self._is_stale(envelope):

@@ -159,9 +159,9 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     body: bytes
     signature: bytes
 
-    def signed(self) -> bytes:
-        """The text that is signed."""
-        return enc("message", self.version, self.sid, self.sender, self.round, hashlib.sha256(self.body).digest())
+    def signed(self, digest: bytes) -> bytes:
+        """The text that is signed; `digest` is the body's SHA-256."""
+        return enc("message", self.version, self.sid, self.sender, self.round, digest)
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -172,7 +172,8 @@ _bodies = msgspec.msgpack.Decoder(Bodies)
 def seal_message(body: Body, *, sid: bytes, sender: int, round_: int, identity: Identity) -> bytes:
     """The message's bytes, signed."""
     unsigned = Envelope(VERSION, sid, sender, round_, _encoder.encode(body), b"")
-    return _encoder.encode(msgspec.structs.replace(unsigned, signature=identity.sign(unsigned.signed())))
+    signature = identity.sign(unsigned.signed(hashlib.sha256(unsigned.body).digest()))
+    return _encoder.encode(msgspec.structs.replace(unsigned, signature=signature))
 
 
 def envelope_bytes(envelope: Envelope) -> bytes:
@@ -180,26 +181,41 @@ def envelope_bytes(envelope: Envelope) -> bytes:
     return _encoder.encode(envelope)
 
 
-def open_message(text: bytes, *, key: bytes, sender: int, largest: int) -> Envelope:
-    """The envelope, where its sender signed it. The body is still unread."""
+def open_message(text: bytes, *, key: bytes, sender: int, largest: int) -> tuple[Envelope, bytes]:
+    """The envelope, where its sender signed it, and its body's SHA-256. The body is still unread."""
     if len(text) > largest:
         raise Damaged(f"a message of {len(text)} bytes, where at most {largest} were agreed")
     try:
         envelope = _envelopes.decode(text)
     except msgspec.DecodeError as error:
         raise Damaged(f"no message: {error}") from error
-    if _encoder.encode(envelope) != text:
+    if not _is_canonical(text, envelope):
         raise Damaged("a message that is not written canonically")
     if envelope.version != VERSION:
         raise Damaged(f"a message of version {envelope.version}, where this is version {VERSION}")
     sizes = len(envelope.sid) == HASH_BYTES and len(envelope.signature) == SIGNATURE_BYTES and envelope.round >= 0
     if envelope.sender != sender or not sizes:
         raise Damaged("a message under another name")
+    digest = hashlib.sha256(envelope.body).digest()
     try:
-        verify(key, envelope.signed(), envelope.signature)
+        verify(key, envelope.signed(digest), envelope.signature)
     except ProtocolError as error:
         raise Damaged("a message whose signature is wrong") from error
-    return envelope
+    return envelope, digest
+
+
+def _is_canonical(text: bytes, envelope: Envelope) -> bool:
+    """Whether the message is what writing the envelope gives, found without writing its body, which may be large.
+
+    Beside the body, which stands as it is, it is the bytes of an envelope with an empty one. The body's own header is
+    the shortest that its length allows: any other is longer.
+    """
+    empty = _encoder.encode(msgspec.structs.replace(envelope, body=b""))
+    after = _encoder.encode(envelope.signature)
+    before = empty[: len(empty) - len(after) - 2]
+    n_header = next(size for size, most in ((2, 2**8), (3, 2**16), (5, 2**32)) if len(envelope.body) < most)
+    n_bytes = len(before) + n_header + len(envelope.body) + len(after)
+    return len(text) == n_bytes and text.startswith(before) and text.endswith(after)
 
 
 B = TypeVar("B", bound=Body)

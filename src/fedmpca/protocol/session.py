@@ -27,7 +27,7 @@ class Session:
     sid: bytes = NO_SESSION
     keys: tuple[bytes, ...] = ()
     """X25519 keys of this session, by number."""
-    known: Arrays = field(default_factory=dict)
+    known: Arrays = field(default_factory=Arrays)
     transcript: bytes = b""
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class Session:
     def _key(self, number: int, text: bytes) -> bytes:
         name = self.agreement.roster[number]
         try:
-            envelope = open_message(text, key=self.agreement.key(number), sender=number, largest=HELLO_BYTES)
+            envelope, _ = open_message(text, key=self.agreement.key(number), sender=number, largest=HELLO_BYTES)
         except Damaged as damaged:
             raise ProtocolError(f"The hello of {name} was not signed by the key agreed for it: {damaged}.") from damaged
         hello = body_of(envelope, Hello, name)

@@ -38,9 +38,12 @@ def n_entries(query: Query, agreement: Agreement) -> int:
 
 def as_vector(query: Query, answer: Answer, agreement: Agreement) -> Ring:
     """Run by a member: its answer as ring elements, a zero last."""
-    exponents = _exponents(query, agreement)
-    parts = [encode(part, e, agreement.n_members) for part, e in zip(answer, exponents, strict=True)]
-    return np.concatenate([*parts, np.zeros((1, 2), np.uint64)])
+    y = np.zeros((n_entries(query, agreement), 2), np.uint64)
+    start = 0
+    for part, exponent in zip(answer, _exponents(query, agreement), strict=True):
+        encode(part, exponent, agreement.n_members, out=y[start : start + len(part)])
+        start += len(part)
+    return y
 
 
 def as_answer(query: Query, total: Ring, agreement: Agreement) -> Answer:

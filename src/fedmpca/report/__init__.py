@@ -2,7 +2,7 @@
 
 Imports estimators, fleets and errors. Figures are values (`matplotlib.figure.Figure`) that touch no global state of
 matplotlib: save them with ``figure.savefig``. Begin reading at ``figures.py``; ``panels.py`` draws the single panels,
-and ``style.py`` has the colours that all of them share.
+``labels.py`` says numbers and assets in words, and ``style.py`` has the colours that all of them share.
 """
 
 from fedmpca.report.figures import mpca_figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fedmpca.errors import DataError
 from fedmpca.estimators.mpca import MPCA
 from fedmpca.fleets import Fleet
 from fedmpca.report import panels
+from fedmpca.report.labels import percent
 from fedmpca.report.style import styled
 
 __all__ = ["mpca_figure"]
@@ -51,6 +53,11 @@ def mpca_figure(model: MPCA, fleet: Fleet | NDArray[Any]) -> Figure:
             f"The fleet's streams have shape {fleet.stream_shape}, and the model was fitted to {model.mean_.shape}: "
             "give the fleet that it was fitted to, or cut this one (fleet.prefix)."
         )
+    if fleet.is_ragged:
+        raise DataError(
+            f"The fleet's streams have {fleet.lengths.min()} to {fleet.lengths.max()} images, and the model was fitted "
+            f"to {model.mean_.shape[-1]}: give fleet.prefix({model.mean_.shape[-1]}), the assets that have as many."
+        )
     rows = [_streams(fleet), _projections(model), _spectra(model), _convergence(model)]
     with styled():
         figure = Figure(figsize=(9.0, sum(height for height, _, _ in rows)), dpi=150, layout="constrained")
@@ -59,6 +66,7 @@ def mpca_figure(model: MPCA, fleet: Fleet | NDArray[Any]) -> Figure:
             part.suptitle(f"({letter})  {sentence}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
             draw(part)
         figure.draw_without_rendering()  # ticks are made when first drawn: now, while the style holds
+        figure.set_layout_engine("none")  # all is in its place: each saving need not find it again
     return figure
 
 
@@ -70,8 +78,7 @@ def _streams(fleet: Fleet) -> Row:
     if n_modes == 2:
         sentence = "What is given: each asset's stream is one image, and time runs to the right."
         return 2.5, sentence, lambda part: panels.maps_of_assets(part, fleet, assets)
-    where = ", ".join(f"entry {length // 2 + 1} of mode {mode}" for mode, length in _other_modes(fleet.stream_shape))
-    sentence = f"What is given: images over time, a row for each asset{f' ({where})' if where else ''}."
+    sentence = f"What is given: images over time, a row for each asset{_where(fleet.stream_shape)}."
     return (
         len(assets) * _image_height(fleet.stream_shape) + 0.65,
         sentence,
@@ -82,12 +89,18 @@ def _streams(fleet: Fleet) -> Row:
 def _image_height(shape: tuple[int, ...]) -> float:
     """What an image takes in inches where those of an asset share the width, with the gap to the next row."""
     width = 7.4 / len(panels.some_images(shape[-1]))
-    return min(1.2, max(0.5, width * shape[0] / shape[1])) + 0.06
+    return min(1.2, max(0.5, width * panels.drawn_ratio(shape))) + 0.06
 
 
-def _other_modes(shape: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Modes beyond two of space and one of time; their middle entry is shown."""
-    return list(enumerate(shape))[2:-1]
+def _where(shape: tuple[int, ...]) -> str:
+    """Of modes beyond two of space and one of time the middle entry is shown."""
+    if len(shape) == 3:
+        return ""
+    return (
+        f" (entry {shape[2] // 2 + 1} of mode 2)"
+        if len(shape) == 4
+        else f" (the middle of modes 2 to {len(shape) - 2})"
+    )
 
 
 def some_assets(fleet: Fleet, count: int = 3) -> list[int]:
@@ -105,14 +118,14 @@ def _projections(model: MPCA) -> Row:
 
 
 def _spectra(model: MPCA) -> Row:
-    kept = " x ".join(map(str, model.ranks_))
-    of = " x ".join(map(str, model.mean_.shape))
-    sentence = f"How much is kept: the filled directions; {kept} features stand for {of} pixels."
-    return 2.5, sentence, lambda part: panels.spectra(part, model)
+    kept, of = prod(model.ranks_), prod(model.mean_.shape)
+    stand = "features stand" if kept > 1 else "feature stands"
+    sentence = f"How much is kept: the filled directions; {kept:,} {stand} for {of:,} pixel{'s' if of > 1 else ''}."
+    return 2.5 if len(model.ranks_) <= 3 else 2.65, sentence, lambda part: panels.spectra(part, model)
 
 
 def _convergence(model: MPCA) -> Row:
-    share = panels.percent(model.captured_ratio_)
+    share = percent(model.captured_ratio_)
     sweeps = f"{model.n_iter_} sweep{'s' if model.n_iter_ > 1 else ''}"
     end = f"converged after {sweeps}" if model.converged_ else f"stopped after {sweeps}, not converged"
     sentence = f"How it was found: {share} of the variation is captured; {end}."

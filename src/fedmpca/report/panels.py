@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
 from matplotlib.figure import SubFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
@@ -14,14 +15,15 @@ from numpy.typing import NDArray
 from fedmpca.estimators.mpca import MPCA
 from fedmpca.fleets import Fleet
 from fedmpca.numerics.tensors import to_host
+from fedmpca.report.labels import asset_name, percent, when
 from fedmpca.report.style import COLOURS, GREY, MARKERS
 
 __all__ = [
     "convergence",
+    "drawn_ratio",
     "images_of_assets",
     "lines_of_assets",
     "maps_of_assets",
-    "percent",
     "products_and_vectors",
     "some_images",
     "spectra",
@@ -33,12 +35,6 @@ MOST_PRODUCTS = 3
 MOST_VECTORS = 4
 
 
-def percent(share: float) -> str:
-    """A share as a reader wants it: never 100 % where something is missing."""
-    text = f"{100 * share:.2f}"
-    return f"{'99.99' if text == '100.00' and share < 1 else text} %"
-
-
 # Streams
 
 
@@ -48,37 +44,21 @@ def stream(fleet: Fleet, asset: int) -> NDArray[Any]:
     return images
 
 
-def name(fleet: Fleet, asset: int) -> str:
-    """An asset's id, with its life where that is known."""
-    text = str(fleet.ids[asset])
-    text = f"asset {text}" if text.isdigit() else text if len(text) <= 16 else text[:15] + "…"
-    if fleet.lives is None or fleet.events is None:
-        return text
-    life = float(fleet.lives[asset])
-    number = f"{life:,.0f}" if 1e3 <= life < 1e7 else f"{life:.3g}"
-    return f"{text}\n{'life' if fleet.events[asset] else 'running at'} {number}"
-
-
-def ages(fleet: Fleet, asset: int) -> NDArray[np.float64]:
-    """Ages of the asset's images; their numbers where the fleet declares no clock."""
-    return fleet.times[asset] if isinstance(fleet.times, list) else fleet.times
-
-
 def images_of_assets(part: SubFigure, fleet: Fleet, assets: list[int]) -> None:
     """A row of images for each asset, all on one colour scale."""
     chosen = some_images(fleet.stream_shape[-1])
     axes = part.subplots(len(assets), len(chosen), squeeze=False)
     shown = [_middle(stream(fleet, asset))[..., chosen] for asset in assets]
-    low, high = _scale(shown)
+    scale, label = _scale(shown)
     for row, (asset, images) in enumerate(zip(assets, shown, strict=True)):
         for column, image in enumerate(chosen):
             axis = axes[row, column]
-            drawn = axis.imshow(images[..., column], vmin=low, vmax=high, origin="lower")
+            drawn = axis.imshow(images[..., column], norm=scale, origin="lower", aspect=_aspect(images.shape))
             _bare(axis)
             if row == 0 or isinstance(fleet.times, list):
-                axis.set_title(_when(fleet, asset, image), fontsize=8)
-        axes[row, 0].set_ylabel(name(fleet, asset), rotation=0, ha="right", va="center", labelpad=6)
-    part.colorbar(drawn, ax=axes, label="pixel value", pad=0.02)
+                axis.set_title(when(fleet, asset, image, first=column == 0), fontsize=8)
+        axes[row, 0].set_ylabel(asset_name(fleet, asset), rotation=0, ha="right", va="center", labelpad=6)
+    part.colorbar(drawn, ax=axes, label=f"pixel {label}", pad=0.02)
 
 
 def some_images(length: int) -> list[int]:
@@ -95,13 +75,21 @@ def _middle(images: NDArray[Any]) -> NDArray[Any]:
     return images
 
 
-def _scale(shown: list[NDArray[Any]]) -> tuple[float, float]:
+def _scale(shown: list[NDArray[Any]]) -> tuple[Normalize, str]:
+    """One scale of colours, which all images share (the bar widens it where all values are equal), and its name."""
     values = np.concatenate([image[np.isfinite(image)].ravel() for image in shown])
-    return (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    ends = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    missing = any(np.isnan(image).any() for image in shown)
+    return Normalize(*ends), "value (white: missing)" if missing else "value"
 
 
-def _when(fleet: Fleet, asset: int, image: int) -> str:
-    return f"age {ages(fleet, asset)[image]:.3g}" if fleet.declares_clock else f"image {image + 1}"
+def drawn_ratio(shape: tuple[int, ...]) -> float:
+    """Height to width of an image as it is drawn: its own, up to 3 to 1. A sliver is stretched, so that it is seen."""
+    return min(3.0, max(1 / 3, shape[0] / shape[1]))
+
+
+def _aspect(shape: tuple[int, ...]) -> float:
+    return drawn_ratio(shape) * shape[1] / shape[0]
 
 
 def _bare(axis: Axes) -> None:
@@ -116,14 +104,14 @@ def maps_of_assets(part: SubFigure, fleet: Fleet, assets: list[int]) -> None:
     """Streams with one mode beside time: one image an asset."""
     axes = part.subplots(1, len(assets), squeeze=False, sharey=True)[0]
     shown = [stream(fleet, asset) for asset in assets]
-    low, high = _scale(shown)
+    scale, label = _scale(shown)
     for axis, asset, image in zip(axes, assets, shown, strict=True):
         ends = (0.5, image.shape[1] + 0.5, 0.5, image.shape[0] + 0.5)
-        drawn = axis.imshow(image, vmin=low, vmax=high, origin="lower", aspect="auto", extent=ends)
-        axis.set(title=name(fleet, asset).replace("\n", ", "), xlabel="image (mode 1)")
+        drawn = axis.imshow(image, norm=scale, origin="lower", aspect="auto", extent=ends)
+        axis.set(title=asset_name(fleet, asset), xlabel="image (mode 1)")
         axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes[0].set_ylabel("mode 0")
-    part.colorbar(drawn, ax=axes, label="value", pad=0.02)
+    part.colorbar(drawn, ax=axes, label=label, pad=0.02)
 
 
 def lines_of_assets(part: SubFigure, fleet: Fleet, assets: list[int]) -> None:
@@ -131,9 +119,10 @@ def lines_of_assets(part: SubFigure, fleet: Fleet, assets: list[int]) -> None:
     axis = part.subplots()
     entries = np.arange(1, fleet.stream_shape[0] + 1)
     for place, asset in enumerate(assets):
-        axis.plot(entries, stream(fleet, asset), label=name(fleet, asset).replace("\n", ", "), **_mark(place, entries))
+        label = asset_name(fleet, asset).replace("\n", ", ")
+        axis.plot(entries, stream(fleet, asset), label=label, **_mark(place, entries))
     axis.set(xlabel="entry of mode 0", ylabel="value")
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _count_along(axis, len(entries))
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
@@ -144,6 +133,12 @@ def _mark(place: int, entries: NDArray[Any]) -> dict[str, Any]:
         "marker": MARKERS[place % len(MARKERS)],
         "markevery": max(1, len(entries) // 10),
     }
+
+
+def _count_along(axis: Axes, length: int, ticks: int = 8) -> None:
+    """The x axis counts entries from 1; ticks are whole numbers, however few."""
+    axis.set_xlim(0.3, length + 0.7)
+    axis.xaxis.set_major_locator(MaxNLocator(ticks, integer=True, min_n_ticks=1))
 
 
 # Projections
@@ -163,8 +158,8 @@ def products_and_vectors(part: SubFigure, model: MPCA) -> None:
     images = [np.outer(model.factors_[0][:, p], model.factors_[1][:, q]) for p, q in pairs]
     largest = max(float(np.abs(image).max()) for image in images)
     for axis, (p, q), image in zip(axes, pairs, images, strict=True):
-        drawn = axis.imshow(image, vmin=-largest, vmax=largest, origin="lower")
-        axis.set_title(f"vectors {p + 1} x {q + 1}")
+        drawn = axis.imshow(image, vmin=-largest, vmax=largest, origin="lower", aspect=_aspect(image.shape))
+        axis.set_title(f"vectors {p + 1} x {q + 1}", fontsize=8)
         _bare(axis)
     bar = parts[0].colorbar(drawn, ax=axes, location="bottom", shrink=0.7, aspect=30, pad=0.04)
     bar.set_label("product of their entries")
@@ -184,6 +179,10 @@ def _modes(part: SubFigure, model: MPCA, modes: range) -> None:
     axes = part.subplots(1, len(modes), squeeze=False)[0]
     for mode, axis in zip(modes, axes, strict=True):
         _lines(axis, model, mode)
+        rank = model.ranks_[mode]
+        more = f"\nthe first {MOST_VECTORS} of {rank}" if rank > MOST_VECTORS else ""
+        axis.set_title((f"vectors of mode {mode}" if len(modes) <= 3 else f"mode {mode}") + more)
+    axes[0].set_ylabel("weight")
     most = max(axes, key=lambda axis: len(axis.get_legend_handles_labels()[0]))
     part.legend(*most.get_legend_handles_labels(), loc="outside right center", handlelength=1.6)
 
@@ -194,10 +193,9 @@ def _lines(axis: Axes, model: MPCA, mode: int) -> None:
     for place in range(min(MOST_VECTORS, factor.shape[1])):
         axis.plot(entries, factor[:, place], label=f"vector {place + 1}", **_mark(place, entries))
     last = mode == len(model.factors_) - 1 and mode > 0
-    more = f", {MOST_VECTORS} of {factor.shape[1]}" if factor.shape[1] > MOST_VECTORS else ""
-    axis.set(xlabel="image" if last else "entry", ylabel="weight", title=f"vectors of mode {mode}{more}")
+    axis.set_xlabel("image" if last else "entry")
     axis.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    _count_along(axis, len(entries), ticks=5)
 
 
 # Spectra and convergence
@@ -216,9 +214,10 @@ def spectra(part: SubFigure, model: MPCA) -> None:
             axis.plot(number[chosen], shares[chosen], "o", markerfacecolor=face, markeredgecolor=COLOURS[0])
         axis.axvline(rank + 0.5, color=COLOURS[1], linestyle="--", linewidth=1)
         axis.set_yscale("log")
-        axis.set(xlabel="direction", xlim=(0.3, len(shares) + 0.7))
-        axis.set_title(f"mode {mode}: {rank} of {len(shares)} keep {percent(float(shares[:rank].sum()))}")
-        axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axis.set_xlabel("direction")
+        between = " " if len(axes) <= 3 else "\n"  # more panels are too narrow for one line
+        axis.set_title(f"mode {mode}: {rank} of {len(shares)}{between}keep {percent(float(shares[:rank].sum()))}")
+        _count_along(axis, len(shares), ticks=6)
     axes[0].set_ylabel("share of variation")
 
 
@@ -245,7 +244,7 @@ def _captured_axis(axis: Axes, captured: NDArray[np.float64]) -> None:
         axis.set_ylim(captured[0] - 0.05, captured[0] + 0.05)
     decimals = max(0, 1 - floor(log10(spread))) if spread >= 1e-9 else 2
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.{decimals}f}"))
-    axis.yaxis.set_major_locator(MaxNLocator(4))
+    axis.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))  # steps of 2.5 would need a decimal more
 
 
 def _gains(axis: Axes, gains: NDArray[np.float64], tol: float) -> None:
@@ -255,11 +254,14 @@ def _gains(axis: Axes, gains: NDArray[np.float64], tol: float) -> None:
     shown, real = np.maximum(gains, floor_), gains > floor_
     axis.plot(sweeps, shown, color=COLOURS[0], linewidth=0.8)
     axis.plot(sweeps[real], shown[real], "o", color=COLOURS[0])
-    axis.plot(sweeps[~real], shown[~real], "o", markerfacecolor="white", markeredgecolor=COLOURS[0])
+    if not real.all():
+        axis.plot(sweeps[~real], shown[~real], "o", mfc="white", mec=COLOURS[0], label="nothing beyond rounding")
     axis.set(xlabel="sweep", ylabel="gain / captured", title="what each sweep gained", yscale="log")
-    if tol > 0:
-        axis.axhline(tol, color=COLOURS[1], linestyle="--", linewidth=1, label=f"tol = {tol:g}")
+    limit = [tol] if 0 < tol < np.inf else []
+    for value in limit:
+        axis.axhline(value, color=COLOURS[1], linestyle="--", linewidth=1, label=f"tol = {tol:g}")
+    if limit or not real.all():
         axis.legend(loc="best")
-    ends = np.log10([*shown, *([tol] if tol > 0 else [])])
+    ends = np.log10([*shown, *limit])
     axis.set_ylim(10.0 ** floor(ends.min() - 0.1), 10.0 ** ceil(ends.max() + 0.1))
     axis.yaxis.set_minor_formatter(NullFormatter())

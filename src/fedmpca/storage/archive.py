@@ -28,6 +28,8 @@ __all__ = ["AGAIN", "MANIFEST", "read_archive", "write_archive"]
 
 MANIFEST = "model.json"
 AGAIN = "get it again from where it was saved"
+UTF8_NAME = 0x800
+"""The one flag of a zip's member that our own may have: its name is not all ASCII."""
 
 
 def write_archive(file: IO[bytes], manifest: dict[str, Any], arrays: Arrays) -> None:
@@ -47,9 +49,9 @@ def write_archive(file: IO[bytes], manifest: dict[str, Any], arrays: Arrays) -> 
 def read_archive(file: IO[bytes]) -> tuple[dict[str, Any], Arrays]:
     """The manifest without its description of arrays, and the arrays; every checksum compared."""
     size = os.fstat(file.fileno()).st_size
-    if not zipfile.is_zipfile(file):
-        raise MalformedError("is empty: " + AGAIN if size == 0 else "is no model file, or was cut short: " + AGAIN)
     try:
+        if not zipfile.is_zipfile(file):
+            raise MalformedError("is empty: " + AGAIN if size == 0 else "is no model file, or was cut short: " + AGAIN)
         with zipfile.ZipFile(file) as archive:
             _check_entries(archive, size)
             manifest = _manifest(archive)
@@ -64,7 +66,7 @@ def read_archive(file: IO[bytes]) -> tuple[dict[str, Any], Arrays]:
         RuntimeError,
         ValueError,
     ) as e:
-        raise MalformedError(f"is damaged ({e}): {AGAIN}") from e
+        raise MalformedError(f"is damaged ({str(e) or type(e).__name__}): {AGAIN}") from e
 
 
 def _as_npy(array: NDArray[Any]) -> bytes:
@@ -97,7 +99,7 @@ def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
     names = [entry.filename for entry in entries]
     if MANIFEST not in names:
         raise MalformedError(f"is a zip without {MANIFEST}, so no model file of this package: check the path")
-    if any(entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits for entry in entries):
+    if any(entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & ~UTF8_NAME for entry in entries):
         raise MalformedError(f"was packed by another tool, or tampered with: {AGAIN}")
     if len(set(names)) != len(names) or sum(entry.file_size for entry in entries) > size:
         raise MalformedError(f"holds members twice, or larger than itself; damaged, or made to harm: {AGAIN}")
@@ -108,12 +110,16 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     if archive.comment != _comment(text):
         raise MalformedError(f"was changed after it was saved ({MANIFEST} does not match its checksum): {AGAIN}")
     try:
-        manifest = json.loads(text)
+        manifest = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise MalformedError(f"has a {MANIFEST} that cannot be read, so this package did not write it") from error
     if not isinstance(manifest, dict):
         raise MalformedError(f"has a {MANIFEST} that is no object, so this package did not write it")
     return manifest
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _descriptions(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -135,5 +141,5 @@ def _array(archive: zipfile.ZipFile, name: str, claimed: Any) -> NDArray[Any]:
     if member[:8] != b"\x93NUMPY\x01\x00" or member[10:start].rstrip(b" \n") != header:
         raise MalformedError(f"has a {name} that is not what {MANIFEST} says: this package did not write it")
     if len(member) - start != prod(shape) * dtype.itemsize:
-        raise MalformedError(f"has {len(member) - start} bytes in {name}, which its shape {shape} cannot have: {AGAIN}")
+        raise MalformedError(f"has {len(member) - start} bytes in {name}, which its shape cannot have: {AGAIN}")
     return np.frombuffer(member, dtype, offset=start).reshape(shape, order="F" if by_columns else "C").copy("A")

@@ -9,18 +9,16 @@ from typing import IO, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from fedmpca.errors import DataError, ModelFileError, NotFittedError
-from fedmpca.estimators.mpca import MPCA
-from fedmpca.storage.archive import read_archive, write_archive
+from fedmpca.errors import DataError, ModelFileError
+from fedmpca.storage.archive import AGAIN, read_archive, write_archive
 from fedmpca.storage.atomic import write_whole
+from fedmpca.storage.models import MODELS, is_whole
 from fedmpca.storage.values import Arrays, MalformedError, decode, encode, keys
 
 __all__ = ["load", "save"]
 
 FORMAT = "fedmpca-model"
 FORMAT_VERSION = 1
-MODELS: dict[str, type[Any]] = {"MPCA": MPCA}
-"""What can be saved and loaded. A new estimator joins here, and nowhere else."""
 ALSO_KEPT = ("_sklearn_output_config",)
 """What `set_output` was told; every other attribute that is kept ends in one underscore."""
 
@@ -40,7 +38,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     NotFittedError
         Where the model has learnt nothing yet.
     DataError
-        Where an attribute cannot be saved (named), or the file cannot be written.
+        Where an attribute cannot be saved (named) or was changed by hand, or the file cannot be written.
 
     Examples
     --------
@@ -50,6 +48,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if type(model) not in MODELS.values():
         raise DataError(f"A {type(model).__name__} cannot be saved. These models can: {', '.join(MODELS)}.")
     check_is_fitted(model)
+    if not is_whole(model):
+        raise DataError(f"What this {type(model).__name__} learnt was changed since: fit it again, then save it.")
     arrays: Arrays = {}
     manifest = {
         "format": FORMAT,
@@ -93,7 +93,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     except MalformedError as problem:
         raise ModelFileError(f"{source} {problem}.") from problem
     except OSError as error:
-        raise ModelFileError(f"{source} cannot be read: {error.strerror or error}.") from error
+        raise ModelFileError(
+            f"{source} cannot be read ({error.strerror or error}): check its permissions, or {AGAIN}."
+        ) from error
 
 
 def _is_learnt(name: str) -> bool:
@@ -124,7 +126,8 @@ def _model(manifest: dict[str, Any], arrays: Arrays) -> Any:
     if not isinstance(learnt, dict) or not all(_is_learnt(key) and not hasattr(kind, key) for key in learnt):
         raise MalformedError(f"has no proper list of what the {name} learnt: this package did not write it")
     vars(model).update({key: decode(value, arrays) for key, value in learnt.items()})
-    _check_fitted(model)
+    if not is_whole(model):
+        raise MalformedError(f"does not hold what a fitted {name} has learnt: this package did not write it")
     return model
 
 
@@ -136,13 +139,6 @@ def _check_version(manifest: dict[str, Any]) -> None:
         raise MalformedError("names no proper format version: this package did not write it")
     if found > FORMAT_VERSION:
         raise MalformedError(
-            f"has format version {found}, written by fedmpca {str(manifest.get('package_version'))[:20]}; fedmpca "
-            f"{version('fedmpca')} reads format versions up to {FORMAT_VERSION}: upgrade fedmpca"
+            f"has format version {str(found)[:20]}, written by fedmpca {str(manifest.get('package_version'))[:20]}; "
+            f"fedmpca {version('fedmpca')} reads format versions up to {FORMAT_VERSION}: upgrade fedmpca"
         )
-
-
-def _check_fitted(model: Any) -> None:
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        raise MalformedError("holds a model that has learnt nothing: this package did not write it") from None

@@ -7,6 +7,8 @@
     NumPy scalar                          {"scalar": {"dtype": "<f8", "bits": "..."}}
     array of numbers or booleans          {"array": "mean_.npy"}: a member of the file
     object array of str                   {"names": {"shape": [3], "entries": [...]}}, column names
+    DataFrame, its rows numbered          {"table": [["round", {"array": ...}], ["what", ["...", ...]]]}: a column is
+                                          an array, or a list of str
 
 Reading trusts nothing: whatever is not written above raises `MalformedError`.
 """
@@ -15,10 +17,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from math import isfinite, prod
+from math import isfinite
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fedmpca.errors import DataError
@@ -56,7 +59,23 @@ def encode(value: Any, name: str, arrays: Arrays, depth: int = 0) -> Any:
         return items if type(value) is list else {"tuple": items}
     if type(value) is dict:
         return {"dict": [_entry(item, f"{name}.{place}", arrays, depth) for place, item in enumerate(value.items())]}
+    if type(value) is pd.DataFrame:
+        return {"table": _encode_table(value, name, arrays, depth)}
     return _encode_array(value, name, arrays)
+
+
+def _encode_table(table: pd.DataFrame, name: str, arrays: Arrays, depth: int) -> list[Any]:
+    if not table.index.equals(pd.RangeIndex(len(table))) or not table.columns.is_unique:
+        raise DataError(f"{name} cannot be saved: number the table's rows from 0, and give each column its own name.")
+    columns: list[Any] = []
+    for place, column in enumerate(table.columns):
+        dtype = table.dtypes.iloc[place]
+        cells = table.iloc[:, place]
+        plain: Any = cells.to_numpy() if isinstance(dtype, np.dtype) and dtype.str in PLAIN else cells.tolist()
+        if type(column) is not str or (type(plain) is list and not all(type(cell) is str for cell in plain)):
+            raise DataError(f"{name} cannot be saved: its column {column!r} is neither of numbers nor of texts.")
+        columns.append([column, encode(plain, f"{name}.{place}", arrays, depth + 1)])
+    return columns
 
 
 def _entry(item: tuple[Any, Any], name: str, arrays: Arrays, depth: int) -> list[Any]:
@@ -77,7 +96,7 @@ def _encode_array(value: Any, name: str, arrays: Arrays) -> Any:
     kind = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
     raise DataError(
         f"{name} cannot be saved: it is {kind}. A model file holds numbers, texts, None, lists, tuples, dicts and "
-        "NumPy arrays of numbers: set it to one of these, or to its default."
+        "NumPy arrays of numbers, and tables: set it to one of these, or to its default."
     )
 
 
@@ -99,7 +118,11 @@ def decode(value: Any, arrays: Arrays, depth: int = 0) -> Any:
     """The value behind its JSON."""
     if depth > DEEPEST:
         raise MalformedError(f"holds a value nested more than {DEEPEST} deep")
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if not isfinite(value):  # JSON's 1e999
+            raise MalformedError("holds a number that no float64 can")
         return value
     if isinstance(value, list):
         return [decode(item, arrays, depth + 1) for item in value]
@@ -118,7 +141,7 @@ def keys(value: Any, wanted: set[str], what: str) -> dict[str, Any]:
 
 def _items(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise MalformedError("holds a tuple, a dict or names that are not written as a list")
+        raise MalformedError("holds a tuple, a dict, names or a table that is not written as a list")
     return value
 
 
@@ -169,13 +192,31 @@ def _array(content: Any, arrays: Arrays, depth: int) -> NDArray[Any]:
 def _names(content: Any, arrays: Arrays, depth: int) -> NDArray[Any]:
     names = keys(content, {"shape", "entries"}, "array of names")
     shape, entries = as_shape(names["shape"]), _items(names["entries"])
-    if prod(shape) != len(entries):
-        raise MalformedError("holds an array of names whose shape and entries do not agree")
-    if not all(isinstance(entry, str) for entry in entries):
+    if not _is_texts(entries):
         raise MalformedError("holds an array of names with an entry that is no text")
     array = np.empty(len(entries), dtype=object)
     array[:] = entries
-    return array.reshape(shape)
+    try:
+        return array.reshape(shape)
+    except (ValueError, OverflowError):  # a shape of no entries can still be more than NumPy holds
+        raise MalformedError("holds an array of names whose shape and entries do not agree") from None
+
+
+def _table(content: Any, arrays: Arrays, depth: int) -> pd.DataFrame:
+    found: dict[str, Any] = {}
+    for item in _items(content):
+        if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str) or item[0] in found:
+            raise MalformedError("holds a table whose columns are not pairs of a name and values")
+        cells = decode(item[1], arrays, depth + 1)
+        is_column = cells.ndim == 1 if isinstance(cells, np.ndarray) else _is_texts(cells)
+        if not is_column or len(cells) != len(next(iter(found.values()), cells)):
+            raise MalformedError("holds a table with a column that is none, or too short")
+        found[item[0]] = cells
+    return pd.DataFrame(found)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
 Reader = Callable[[Any, Arrays, int], Any]
@@ -186,4 +227,5 @@ READERS: dict[str, Reader] = {
     "scalar": _scalar,
     "array": _array,
     "names": _names,
+    "table": _table,
 }

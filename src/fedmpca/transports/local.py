@@ -68,8 +68,7 @@ def _replies(
     """What members say to these requests; what several are asked alike is computed for all of them together."""
     replies: list[tuple[int, bytes]] = []
     asked: dict[bytes, list[tuple[int, Work]]] = {}
-    for number, text in requests:
-        said = members[number].receive(text)
+    for number, said in _heard(requests, members):
         if isinstance(said, Work):
             asked.setdefault(said.text, []).append((number, said))
         elif said is not None:
@@ -82,6 +81,15 @@ def _replies(
         ]
         replies += zip([number for number, _ in works], side_by_side(jobs), strict=True)
     return replies
+
+
+def _heard(requests: Sequence[tuple[int, bytes]], members: Sequence[Member]) -> list[tuple[int, bytes | Work | None]]:
+    """What each member makes of its requests: members side by side, one member's requests in their order."""
+    texts: dict[int, list[bytes]] = {}
+    for number, text in requests:
+        texts.setdefault(number, []).append(text)
+    jobs = [(lambda number=number: [members[number].receive(text) for text in texts[number]]) for number in texts]
+    return [(number, said) for number, heard in zip(texts, side_by_side(jobs), strict=True) for said in heard]
 
 
 class _Post:

@@ -1,0 +1,171 @@
+"""Messages that are lost, late, doubled, out of order or damaged: the right sum, or a typed error, and no hang."""
+
+import numpy as np
+import pytest
+from federations import low_rank, split
+
+import fedmpca as fm
+from fedmpca.errors import ProtocolError, RefusedError, TooFewMembersError
+from fedmpca.studies.mpca import mpca_study
+from fedmpca.transports.local import COORDINATOR
+
+SHAPE, RANKS = (7, 6, 5), (3, 2, 2)
+
+
+def fit(faults, counts=(20, 12, 8), profile="secure"):
+    """The projection that a session under these faults gives."""
+    federation = fm.Federation.in_process(split(low_rank(sum(counts)), counts), profile)
+    study = mpca_study(SHAPE, ranks=RANKS, variance_kept=0.97, tol=0, max_iter=3)
+    parameters = {"ranks": RANKS, "variance_kept": 0.97, "tol": 0.0, "max_sweeps": 3}
+    return federation.run(study, parameters, faults=faults)
+
+
+def undisturbed(profile="secure"):
+    return fit(lambda sender, receiver, text: [(0.0, text)], profile=profile)
+
+
+def same(a, b):
+    return all(x.tobytes() == y.tobytes() for x, y in zip((a.mean, *a.factors), (b.mean, *b.factors), strict=True))
+
+
+class Sometimes:
+    """Does something to one message in eight, by chance. Asked ten times, nobody stays unheard by that."""
+
+    def __init__(self, act, seed=0):
+        self.act = act
+        self.rng = np.random.default_rng(seed)
+
+    def __call__(self, sender, receiver, text):
+        return self.act(text, self.rng) if self.rng.random() < 1 / 8 else [(0.0, text)]
+
+
+def flipped(text, rng):
+    damaged = bytearray(text)
+    damaged[rng.integers(len(text))] ^= 1 << rng.integers(8)
+    return [(0.0, bytes(damaged))]
+
+
+FAULTS = {
+    "lost": lambda text, rng: [],
+    "late": lambda text, rng: [(float(rng.uniform(0, 40)), text)],
+    "doubled": lambda text, rng: [(0.0, text), (0.0, text)],
+    "doubled, one much later": lambda text, rng: [(0.0, text), (70.0, text)],
+    "damaged": flipped,
+    "cut short": lambda text, rng: [(0.0, text[: rng.integers(len(text))])],
+    "longer": lambda text, rng: [(0.0, text + b"x")],
+    "damaged beside the right one": lambda text, rng: [*flipped(text, rng), (1.0, text)],
+}
+
+
+@pytest.mark.parametrize("profile", ["secure", "paper"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_messages_that_are_disturbed_are_asked_for_again(fault, profile):
+    """Nothing of it changes a bit of the sums that are exact, and nothing hangs."""
+    found = fit(Sometimes(FAULTS[fault]), profile=profile)
+    if profile == "secure":
+        assert same(found, undisturbed())
+    else:
+        np.testing.assert_allclose(found.captured, undisturbed(profile).captured, rtol=1e-10)
+
+
+@pytest.mark.parametrize("profile", ["secure", "paper", "plain"])
+@pytest.mark.parametrize("from_message", [0, 1, 2, 5])
+def test_a_silent_member_ends_the_session_by_name(from_message, profile):
+    """Never another cohort's sum: the error names who, since when and in which round."""
+    heard = []
+
+    def silent(sender, receiver, text):
+        if sender == 1:
+            heard.append(text)
+        return [] if sender == 1 and len(heard) > from_message else [(0.0, text)]
+
+    with pytest.raises(
+        TooFewMembersError, match=r"^user-\d did not answer for 300 s in round \d+ \(.*\).*same members"
+    ):
+        fit(silent, profile=profile)
+
+
+def test_two_silent_members_are_both_named():
+    with pytest.raises(TooFewMembersError, match=r"user-\d, user-\d did not answer"):
+        fit(lambda sender, receiver, text: [] if sender in (0, 2) else [(0.0, text)])
+
+
+def test_a_coordinator_that_falls_silent_leaves_members_waiting_not_summed():
+    """Requests are lost: the coordinator asks ten times, then ends the session for everybody."""
+    asked = []
+
+    def unheard(sender, receiver, text):
+        if sender == COORDINATOR and receiver == 1:
+            asked.append(text)
+            return []
+        return [(0.0, text)]
+
+    with pytest.raises(TooFewMembersError):
+        fit(unheard)
+    assert 9 <= len(asked) <= 11
+    assert len(set(asked)) == 2  # the same bytes each time, and the farewell
+
+
+def test_a_member_that_refuses_tells_a_code_and_keeps_the_reason(monkeypatch):
+    from fedmpca.protocol import policy
+
+    strict = policy.Policy(queries=frozenset({"StreamSums"}))
+    monkeypatch.setattr(policy.Policy, "__init__", lambda self: self.__dict__.update(vars(strict)))
+    seen = []
+
+    def tap(sender, receiver, text):
+        seen.append((sender, text))
+        return [(0.0, text)]
+
+    with pytest.raises(
+        RefusedError, match=r"user-\d refused in round 2 \(query\): its policy does not allow"
+    ) as caught:
+        fit(tap)
+    assert "InitialScatters" in str(caught.value.__cause__)  # at home, the whole reason
+    codes = [text for sender, text in seen if sender != COORDINATOR and b"Refusal" in text]
+    assert codes
+    assert all(b"InitialScatters" not in text for text in codes)
+
+
+def test_too_many_rounds_are_refused():
+    federation = fm.Federation.in_process(split(low_rank(40), [20, 12, 8]))
+    study = mpca_study(SHAPE, ranks=RANKS, variance_kept=0.97, tol=0, max_iter=3)
+    parameters = {"ranks": RANKS, "tol": 0.0, "max_sweeps": 3, "most_rounds": 4}
+    with pytest.raises(RefusedError, match=r"round 5 \(rounds\): .* agree on fewer sweeps"):
+        federation.run(study, {**parameters} | {"variance_kept": 0.97})
+
+
+def test_a_study_beyond_the_agreement_is_refused():
+    """The coordinator's study runs more sweeps, or other ranks, than everybody agreed on."""
+    federation = fm.Federation.in_process(split(low_rank(40), [20, 12, 8]))
+    for ranks, sweeps in (((2, 2, 2), 3), ((3, 2, 2), 4)):
+        study = mpca_study(SHAPE, ranks=ranks, variance_kept=0.97, tol=0, max_iter=sweeps)
+        with pytest.raises(RefusedError, match=r"\(protocol\)") as caught:
+            federation.run(study, {"ranks": RANKS, "tol": 0.0, "max_sweeps": 3})
+        assert isinstance(caught.value.__cause__, ProtocolError)
+
+
+def test_two_different_signed_answers_in_one_round_are_evidence(monkeypatch):
+    from fedmpca.protocol import member
+
+    real = member.Member._reply
+    names = []
+
+    def twice(self, body):
+        first = real(self, body)
+        if self.number == 1 and self._round == 2 and not names:
+            names.append(self.name)
+            changed = type(body)(ctx=body.ctx, y=bytes(len(body.y)))
+            twice.second = real(self, changed)
+        return first
+
+    monkeypatch.setattr(member.Member, "_reply", twice)
+
+    def both(sender, receiver, text):
+        second = getattr(twice, "second", None)
+        if sender == 1 and second is not None and text != second:
+            return [(0.0, text), (0.0, second)]
+        return [(0.0, text)]
+
+    with pytest.raises(ProtocolError, match=r"signed two different answers in round 2"):
+        fit(both)
