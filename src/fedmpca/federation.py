@@ -91,7 +91,11 @@ class Federation:
         if len(fleets) < least:
             raise AgreementError(
                 f"{len(fleets)} members are too few for a federation: {least} are needed"
-                + ("." if allow_pair else ", for with two each would see the other's sums (allow_pair=True allows it).")
+                + (
+                    "."
+                    if allow_pair
+                    else ", for with two each would see the other's sums. allow_pair (--allow-pair) allows it."
+                )
             )
         given = Agreement.read(agreement) if isinstance(agreement, bytes) else agreement
         federation = cls(fleets, _agreed(fleets, profile, given, allow_pair))

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["percent", "progress", "say", "show_json", "show_pairs", "show_table", "warnings_as_lines", "whole_numbers"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "percent",
+    "progress",
+    "say",
+    "show_disclosures",
+    "show_json",
+    "show_pairs",
+    "show_table",
+    "warnings_as_lines",
+    "whole_numbers",
+]
+
+WIDTH = 100
 
 Progress = Callable[[str, int, int], None]
 
@@ -63,6 +79,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return repr(value)
     return value if isinstance(value, str | int | float | None) else repr(value)
+
+
+def show_disclosures(rows: pd.DataFrame) -> None:
+    """A paragraph for each kind of message, the members together."""
+    from fedmpca.protocol.disclosures import COORDINATOR
+
+    members = {name: "each member" for name in {*rows.sender, *rows.seen_by} if name != COORDINATOR}
+    table = rows.replace({"sender": members, "seen_by": members})
+    for key, group in table.groupby(["sender", "seen_by", "what"], sort=False):
+        sender, seen_by, what = (str(part) for part in key)
+        first, last = group["round"].min(), group["round"].max()
+        rounds = f"round {first}" if first == last else f"rounds {first} to {last}"
+        say(f"{rounds}, {sender} to {seen_by}: {len(group)} messages, {group.n_bytes.sum():,} bytes")
+        say(textwrap.fill(what, WIDTH, initial_indent="    ", subsequent_indent="    "))
 
 
 def percent(share: float) -> str:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fedmpca.cli.console import percent, progress, show_json, show_pairs, warnings_as_lines, whole_numbers
+
+if TYPE_CHECKING:
+    from fedmpca.federation import Federation
+    from fedmpca.fleets import Fleet
+
+PROFILES = ("secure", "paper", "plain")
 
 __all__ = ["fit", "summary"]
 
@@ -28,6 +35,8 @@ __all__ = ["fit", "summary"]
 @click.option("--covariates", metavar="A,B", help="Further columns of the table to read; MPCA does not use them.")
 @click.option("--memory-limit", default="1GB", show_default=True, help="How much of the streams to hold at a time.")
 @click.option("--device", help="Where to compute, as in cuda.")
+@click.option("--profile", type=click.Choice(PROFILES), help="How several fleets are joined.  [default: secure]")
+@click.option("--allow-pair", is_flag=True, help="Allow two fleets, whose owners then see each other's sums.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def fit(
     fleets: tuple[Path, ...],
@@ -36,32 +45,46 @@ def fit(
     covariates: str | None,
     memory_limit: str,
     as_json: bool,
+    profile: str | None,
+    allow_pair: bool,
     **parameters: Any,
 ) -> None:
     """Fit multilinear PCA to FLEET, a folder with fleet.csv (or the table itself), and write it to MODEL.
 
+    Several fleets are a federation in one process: a member each, named by its folder.
+
     \b
     Example:
       fedmpca fit plates/user-1 -o plates.fedmpca --ranks 2,2,2
+      fedmpca fit plates/user-1 plates/user-2 plates/user-3 -o joined.fedmpca --ranks 2,2,2
     """
-    if len(fleets) > 1:
-        raise click.UsageError(
-            f"{len(fleets)} fleets were given, and this version fits one: federations of several come with the next. "
-            f"Give one of them, as in: fedmpca fit {fleets[0]} -o {out}"
-        )
+    if len(fleets) == 1 and (profile or allow_pair):
+        raise click.UsageError("--profile and --allow-pair are of federations: give several fleets.")
     from fedmpca.estimators.mpca import MPCA
     from fedmpca.fleets import load_fleet
     from fedmpca.storage import check_writable, save
 
     check_writable(out)
     columns = tuple(name.strip() for name in covariates.split(",")) if covariates else ()
-    fleet = load_fleet(fleets[0], covariates=columns, memory_limit=memory_limit)
+    loaded = [load_fleet(path, covariates=columns, memory_limit=memory_limit) for path in fleets]
     given = {name: value for name, value in parameters.items() if value is not None}
+    joined = loaded[0] if len(fleets) == 1 else _federation(fleets, loaded, profile or "secure", allow_pair)
     with warnings_as_lines(), progress() as tell:
-        fitted = MPCA(**given).fit(fleet, progress=tell)
+        fitted = MPCA(**given).fit(joined, progress=tell)
     save(fitted, out)
     found = {"model": str(out), **summary(fitted)}
     show_json(found) if as_json else show_pairs(as_text(found))
+
+
+def _federation(paths: Sequence[Path], fleets: Sequence[Fleet], profile: str, allow_pair: bool) -> Federation:
+    """A member for each fleet, named by its folder."""
+    from fedmpca.federation import Federation
+
+    names = [path.resolve().name if path.is_dir() else path.resolve().parent.name for path in paths]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise click.UsageError(f"Two fleets lie in folders called {repeated[0]!r}: members are named by their folders.")
+    return Federation.in_process(dict(zip(names, fleets, strict=True)), profile, allow_pair=allow_pair)
 
 
 def summary(model: Any) -> dict[str, Any]:

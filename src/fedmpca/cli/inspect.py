@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fedmpca.cli.console import show_json, show_pairs
+from fedmpca.cli.console import show_disclosures, show_json, show_pairs
 from fedmpca.cli.fit import as_text, summary
 
 if TYPE_CHECKING:
@@ -21,29 +21,71 @@ TABLES = {".csv", ".parquet"}
 @click.command()
 @click.argument("path", metavar="MODEL|FLEET", type=click.Path(path_type=Path))
 @click.option("--memory-limit", default="1GB", show_default=True, help="How much of the streams to hold at a time.")
+@click.option("--disclosures", is_flag=True, help="What each message of a federation's fit told, and whom.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-def inspect(path: Path, memory_limit: str, as_json: bool) -> None:
-    """Say what a model file or a fleet holds, after checking it.
+def inspect(path: Path, memory_limit: str, disclosures: bool, as_json: bool) -> None:
+    """Say what a model file, a fleet or an agreement holds, after checking it.
 
     \b
     Example:
       fedmpca inspect plates.fedmpca
       fedmpca inspect plates/user-1 --json
+      fedmpca inspect agreement.toml
+      fedmpca inspect joined.fedmpca --disclosures
     """
-    if path.is_dir() or path.suffix.lower() in TABLES:
+    if path.suffix.lower() == ".toml":
+        found, text = _agreement(path)
+    elif path.is_dir() or path.suffix.lower() in TABLES:
         from fedmpca.fleets import load_fleet
 
         found = {"fleet": str(path), **_fleet(load_fleet(path, memory_limit=memory_limit))}
-        show_json(found) if as_json else show_pairs(_fleet_text(found))
-        return
-    from fedmpca.storage import load
-
-    model = load(path)
-    found = {"model": str(path), **summary(model)}
-    if as_json:
-        show_json(found | {"parameters": model.get_params()})
+        text = _fleet_text(found)
     else:
-        show_pairs(as_text(found) | {"parameters": ", ".join(f"{k}={v!r}" for k, v in model.get_params().items())})
+        from fedmpca.storage import load
+
+        model = load(path)
+        if disclosures:
+            _show_record(model, path, as_json)
+            return
+        found = {"model": str(path), **summary(model), "parameters": model.get_params()}
+        text = as_text(found) | {"parameters": ", ".join(f"{k}={v!r}" for k, v in model.get_params().items())}
+    if disclosures:
+        raise click.UsageError(f"--disclosures are of a model that a federation fitted, and {path} is none.")
+    show_json(found) if as_json else show_pairs(text)
+
+
+def _show_record(model: Any, path: Path, as_json: bool) -> None:
+    record = getattr(model, "disclosures_", None)
+    if record is None:
+        raise click.UsageError(f"{path} was fitted to one fleet: nothing was told to anybody.")
+    if as_json:
+        show_json({"model": str(path), "disclosures": record.to_dict("records")})
+    else:
+        show_disclosures(record)
+
+
+def _agreement(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    from dataclasses import fields
+
+    from fedmpca.errors import DataError
+    from fedmpca.protocol.agreement import Agreement
+
+    try:
+        agreement = Agreement.read(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+    entries = {entry.name: getattr(agreement, entry.name) for entry in fields(agreement) if entry.name != "text"}
+    found = {"agreement": str(path), "hash": agreement.hash.hex(), **entries, "members": dict(agreement.members)}
+    members = {f"member {name}": key for name, key in agreement.members.items()}
+    known = {name: value for name, value in found.items() if value is not None and name != "members"}
+    text = {name.replace("_", " "): _entry(value) for name, value in known.items()}
+    return found, text | members
+
+
+def _entry(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _fleet(fleet: Fleet) -> dict[str, Any]:

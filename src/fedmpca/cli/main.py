@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from fedmpca.cli.agree import agree
 from fedmpca.cli.demo import demo
 from fedmpca.cli.fit import fit
+from fedmpca.cli.identity import identity
 from fedmpca.cli.inspect import inspect
 from fedmpca.cli.simulate import simulate
 
@@ -65,5 +67,5 @@ def main() -> None:
     """
 
 
-for command in (demo, simulate, fit, inspect):
+for command in (demo, simulate, fit, inspect, identity, agree):
     main.add_command(command)

@@ -29,14 +29,13 @@ def as_sample(estimator: BaseEstimator, X: Any, *, reset: bool, device: str | No
 
 
 def _fleet_streams(fleet: Fleet) -> Any:
-    streams = fleet.streams
-    if isinstance(streams, list):
+    if fleet.is_ragged:
         shortest, longest = min(fleet.lengths), max(fleet.lengths)
         raise DataError(
             f"The fleet's streams have {shortest} to {longest} images, and MPCA wants one length: "
             f"fleet.prefix({shortest}) keeps the first {shortest} of every asset."
         )
-    return streams
+    return fleet.streams
 
 
 def _array(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:

@@ -24,10 +24,12 @@ from fedmpca.protocol.results import projection_bytes
 from fedmpca.studies.mpca import Projection, check_ranks, mpca_study
 from fedmpca.studies.queries import Answer, Query
 from fedmpca.studies.sample import Block, Sample
-from fedmpca.studies.study import Study, run
+from fedmpca.studies.study import Study, run, watched
 from fedmpca.studies.workers import Progress, answers, one_blas_thread, over_blocks
 
 __all__ = ["MPCA"]
+
+Watch = Callable[[Query, Any], None]
 
 
 class MPCA(TransformerMixin, BaseEstimator):
@@ -89,21 +91,22 @@ class MPCA(TransformerMixin, BaseEstimator):
         self.flatten = flatten
         self.device = device
 
-    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None, watch: Watch | None = None) -> Self:
         """Learn the factors from an array (asset, mode 0, ..., mode N-1), a `Fleet` or a `Federation`. `y` is ignored.
 
-        `progress(what, done, of)` is called as the parts of each pass over the streams are done.
+        `progress(what, done, of)` is called as the parts of each pass over the streams are done, and
+        `watch(query, told)` after each query, with what the study was told of all assets.
         """
         self._check_parameters()
         if isinstance(X, Federation):
-            return self._fit_federation(X, progress)
+            return self._fit_federation(X, progress, watch)
         sample = as_sample(self, X, reset=True, device=self.device)
-        study = self._study(sample.shape[1:])
+        study = self._study(sample.shape[1:], watch)
         with one_blas_thread():
             found = run(study, lambda query: _total(query, sample, progress))
         return self._learn(found)
 
-    def _fit_federation(self, federation: Federation, progress: Progress | None) -> Self:
+    def _fit_federation(self, federation: Federation, progress: Progress | None, watch: Watch | None) -> Self:
         forget_table(self, reset=True)
         shape = federation.stream_shape
         parameters = {
@@ -112,7 +115,7 @@ class MPCA(TransformerMixin, BaseEstimator):
             "tol": float(self.tol),
             "max_sweeps": int(self.max_iter),
         }
-        found = federation.run(self._study(shape), parameters, as_bytes=projection_bytes, progress=progress)
+        found = federation.run(self._study(shape, watch), parameters, as_bytes=projection_bytes, progress=progress)
         self.disclosures_ = federation.disclosures
         return self._learn(found)
 
@@ -184,9 +187,10 @@ class MPCA(TransformerMixin, BaseEstimator):
             )
         return self
 
-    def _study(self, shape: tuple[int, ...]) -> Study[Projection]:
+    def _study(self, shape: tuple[int, ...], watch: Watch | None) -> Study[Projection]:
         ranks = self._ranks_for(shape)
-        return mpca_study(shape, ranks=ranks, variance_kept=self.variance_kept, tol=self.tol, max_iter=self.max_iter)
+        study = mpca_study(shape, ranks=ranks, variance_kept=self.variance_kept, tol=self.tol, max_iter=self.max_iter)
+        return study if watch is None else watched(study, watch)
 
     def _ranks_for(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         if self.ranks is None:

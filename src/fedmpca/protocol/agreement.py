@@ -20,7 +20,6 @@ from fedmpca.studies.queries import Bounds
 __all__ = ["PROFILES", "Agreement", "write_agreement"]
 
 PROFILES = ("secure", "paper", "plain")
-PUBLIC_KEY_DIGITS = 64
 
 
 @dataclass(frozen=True)
@@ -109,54 +108,55 @@ class Agreement:
 
     def check(self) -> None:
         """Refuse what no session could be held under."""
+        if not isinstance(self.members, Mapping) or not all(isinstance(k, str) and k for k in self.members):
+            raise AgreementError("The agreement's members are no table of names and public keys: give one.")
+        keys = [self.coordinator, *self.members.values()]
+        if not all(map(_is_key, keys)):
+            wrong = next(key for key in keys if not _is_key(key))
+            raise AgreementError(f"The agreement has the key {wrong!r}: a public key is 64 small hexadecimal digits.")
+        if len(set(keys)) != len(keys):
+            raise AgreementError("Two parties of the agreement have the same public key: each has one of its own.")
         for name, (holds, way_out) in self._rules().items():
             if not holds:
-                value = getattr(self, name)
-                raise AgreementError(f"The agreement's {name} is {value!r}: {way_out}")
+                raise AgreementError(f"The agreement's {name} is {getattr(self, name)!r}: {way_out}")
+        if self.n_members < (2 if self.allow_pair else 3):
+            raise AgreementError(
+                f"The agreement has {self.n_members} members, which are too few: three are needed, and two only where "
+                "allow_pair says that each may learn the other's sums."
+            )
 
     def _rules(self) -> dict[str, tuple[bool, str]]:
         """What holds of each entry, and what to do where it does not."""
-        keys = [self.coordinator, *self.members.values()] if isinstance(self.members, Mapping) else []
         shape = isinstance(self.shape, tuple) and len(self.shape) > 0 and all(_whole(n, 1) for n in self.shape)
+        ranks = shape and (
+            self.ranks is None
+            or (
+                isinstance(self.ranks, tuple)
+                and len(self.ranks) == len(self.shape)
+                and all(_whole(p, 1, n) for p, n in zip(self.ranks, self.shape, strict=True))
+            )
+        )
+        times = shape and (self.times is None or _increasing(self.times, self.shape[-1]))
+        flag, text, positive, count = "say true or false.", "give a text.", "give a positive number.", "give 1 or more."
         return {
-            "members": (
-                isinstance(self.members, Mapping) and all(isinstance(k, str) and k for k in self.members),
-                "give a table of names and public keys.",
-            ),
-            "coordinator": (
-                all(_is_key(key) for key in keys) and len(set(keys)) == len(keys),
-                f"every party has a public key of its own, {PUBLIC_KEY_DIGITS} small hexadecimal digits.",
-            ),
-            "allow_pair": (
-                isinstance(self.allow_pair, bool) and len(self.members) >= (2 if self.allow_pair else 3),
-                f"{len(self.members)} members are too few. Three are needed; two only where allow_pair says that each "
-                "may learn the other's sums.",
-            ),
-            "allow_parts": (isinstance(self.allow_parts, bool), "say true or false."),
-            "profile": (self.profile in PROFILES, f"it is one of {', '.join(PROFILES)}."),
             "shape": (shape, "give the lengths of a stream's modes, as in [21, 21, 10]."),
-            "times": (self.times is None or _increasing(self.times, self.shape[-1]), "give an age for each image."),
-            "dtype": (self.dtype is None or isinstance(self.dtype, str), "give a NumPy name, such as float32."),
-            "value_unit": (self.value_unit is None or isinstance(self.value_unit, str), "give a text."),
-            "time_unit": (self.time_unit is None or isinstance(self.time_unit, str), "give a text."),
-            "ranks": (
-                self.ranks is None
-                or (
-                    isinstance(self.ranks, tuple)
-                    and len(self.ranks) == len(self.shape)
-                    and all(_whole(p, 1, n) for p, n in zip(self.ranks, self.shape, strict=True))
-                ),
-                "give one rank for each mode, from 1 to its length.",
-            ),
+            "profile": (self.profile in PROFILES, f"it is one of {', '.join(PROFILES)}."),
+            "times": (times, "give one increasing age for each image."),
+            "ranks": (ranks, "give one rank for each mode, from 1 to its length."),
             "variance_kept": (_number(self.variance_kept) and 0 < self.variance_kept <= 1, "above 0 and at most 1."),
             "tol": (_number(self.tol) and self.tol >= 0, "0 or more."),
-            "max_sweeps": (_whole(self.max_sweeps, 1), "a whole number of at least 1."),
-            "largest_value": (_number(self.largest_value) and self.largest_value > 0, "a positive number."),
-            "most_assets": (_whole(self.most_assets, 1), "a whole number of at least 1."),
-            "longest_life": (_number(self.longest_life) and self.longest_life > 0, "a positive number."),
-            "smallest_fleet": (_whole(self.smallest_fleet, 1), "a whole number of at least 1."),
-            "most_rounds": (_whole(self.most_rounds, 1), "a whole number of at least 1."),
-            "wait_s": (_number(self.wait_s) and self.wait_s > 0, "a positive number of seconds."),
+            "dtype": (self.dtype is None or isinstance(self.dtype, str), "give a NumPy name, such as float32."),
+            "value_unit": (self.value_unit is None or isinstance(self.value_unit, str), text),
+            "time_unit": (self.time_unit is None or isinstance(self.time_unit, str), text),
+            "allow_pair": (isinstance(self.allow_pair, bool), flag),
+            "allow_parts": (isinstance(self.allow_parts, bool), flag),
+            "largest_value": (_number(self.largest_value) and self.largest_value > 0, positive),
+            "longest_life": (_number(self.longest_life) and self.longest_life > 0, positive),
+            "wait_s": (_number(self.wait_s) and self.wait_s > 0, positive),
+            "max_sweeps": (_whole(self.max_sweeps, 1), count),
+            "most_assets": (_whole(self.most_assets, 1), count),
+            "smallest_fleet": (_whole(self.smallest_fleet, 1), count),
+            "most_rounds": (_whole(self.most_rounds, 1), count),
         }
 
 
@@ -208,4 +208,4 @@ def _increasing(times: Any, length: int) -> bool:
 
 
 def _is_key(text: Any) -> bool:
-    return isinstance(text, str) and len(text) == PUBLIC_KEY_DIGITS and set(text) <= set("0123456789abcdef")
+    return isinstance(text, str) and len(text) == 64 and set(text) <= set("0123456789abcdef")

@@ -22,20 +22,22 @@ ANSWERS = {
 WORDS = {
     ("any", "HelloAsk"): "which agreement it is about",
     ("any", "Hello"): "a key for this session",
-    ("secure", "Ask"): "the question, and in total over all members {before}",
-    ("secure", "Reply"): "its own {answer}, under masks shared with each other member: noise until all are added",
-    ("plain", "Ask"): "the question, and in total over all members {before}",
-    ("plain", "Reply"): "its own {answer}, UNHIDDEN",
+    ("secure", "Ask"): "the question; over all members together {before}",
+    (
+        "secure",
+        "Reply",
+    ): "of its own assets {answer}, under masks shared with each other member: noise until all are added",
+    ("plain", "Ask"): "the question; over all members together {before}",
+    ("plain", "Reply"): "of its own assets {answer}, UNHIDDEN",
     ("any", "Refusal"): "the code of the rule by which it does not answer",
-    ("any", "Close"): "the result, and in total over all members {before}",
+    ("any", "Close"): "the result; over all members together {before}",
     ("any", "Closed"): "its signature under the whole conversation",
     ("any", "End"): "that the session ends, and the code of the reason",
     ("paper", "Share"): "the question, and the sealed boxes of the others for it to open",
     ("paper", "Boxes"): "one random tensor for each other member, or a basis for the next one, sealed",
     ("paper", "Pass"): "the question, and UNHIDDEN FOR IT, with their singular values, the vectors of {answer} of all "
     "members before it: that is their scatter",
-    ("paper", "Ask"): "the question: factors and mean",
-    ("paper", "Values"): "its own {answer}",
+    ("paper", "Close"): "the result",
 }
 """By profile and message. What a member tells the coordinator is seen by whoever carries messages, too."""
 
@@ -78,5 +80,7 @@ def disclosure(
         what = PAPER_VALUES[kind]
     else:
         words = WORDS.get((profile, name)) or WORDS["any", name]
-        what = words.format(answer=ANSWERS.get(kind, ""), before=ANSWERS.get(before, "nothing yet"))
+        what = words.format(
+            answer=ANSWERS.get(kind, ""), before=ANSWERS.get(before, "nothing yet, but everyone's hello")
+        )
     return Disclosure(round_, query, sender, seen_by, what, n_bytes)

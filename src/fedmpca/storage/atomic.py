@@ -39,13 +39,16 @@ def check_folder(path: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in the place of `path` in one step."""
+def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object], *, private: bool = False) -> None:
+    """Let `write` fill a temporary file beside `path`, then put it in the place of `path` in one step.
+
+    A private file can be read by its owner alone, from its first moment on.
+    """
     target = check_writable(path)
     partial = target.with_name(f".{secrets.token_hex(8)}.partial")  # short: the target's own name may be the longest
     with _refusals(target):
         try:
-            with open(partial, "xb") as file:
+            with open(partial, "xb", opener=_private if private else None) as file:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -53,6 +56,10 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
         finally:  # gone already where it was put in place; else nothing half-written stays, after Ctrl-C neither
             partial.unlink(missing_ok=True)
     _sync_folder(target.parent)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 @contextmanager
