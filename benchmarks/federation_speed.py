@@ -2,7 +2,8 @@
 
     python benchmarks/federation_speed.py [--cases a,b,c] [--repeats 5]
 
-The members have 5/8, 2/8 and 1/8 of the assets. Fits alternate, so that noise meets all alike; the ratio is of the best.
+The members have 5/8, 2/8 and 1/8 of the assets. Fits alternate, so that noise meets all alike; ratios
+are of the best.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 import fedmpca as fm
 
 sys.path.insert(0, str(Path(__file__).parent))
-from cases import CASES  
+from cases import CASES
 
 SWEEPS = 5
 

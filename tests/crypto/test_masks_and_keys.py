@@ -1,4 +1,4 @@
-"""Masks cancel and look like noise; keys refuse what an attacker would send; hashes and boxes are bound to their use."""
+"""Masks cancel and look like noise; keys refuse what an attacker would send; hashes and boxes keep to their use."""
 
 import numpy as np
 import pytest
