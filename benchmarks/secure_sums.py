@@ -2,9 +2,9 @@
 
     python benchmarks/secure_sums.py
 
-Printed are the protocol's goals beside what was found: the upper triangle of a 1024 x 1024 scatter hidden among 3, 10 and
-100 members; a scatter of I = 128 among 10, 30 and 100 members, with the exponent of cost a member in the number of
-members; the hello of 100 members.
+Printed are the protocol's goals beside what was found: the upper triangle of a 1024 x 1024 scatter hidden among 3, 10
+and 100 members; a scatter of I = 128 among 10, 30 and 100 members, with the exponent of cost a member in the number
+of members; the hello of 100 members.
 """
 
 from __future__ import annotations
@@ -75,17 +75,16 @@ def hello(members: int) -> float:
 def main() -> None:
     entries = 1024 * 1025 // 2
     stream = aes(16 * entries)
-    print(
-        f"AES-256-CTR stream of {16 * entries / 1e6:.1f} MB: {stream:.2f} ms ({16 * entries / stream / 1e6:.1f} GB/s)"
-    )
+    rate = 16 * entries / stream / 1e6
+    print(f"AES-256-CTR stream of {16 * entries / 1e6:.1f} MB: {stream:.2f} ms ({rate:.1f} GB/s)")
     y = encode(np.ones(entries), 30, 3)
     print(f"decode {entries} entries: {best(lambda: decode(y, 30)):.1f} ms (goal 49 to 69)")
     for members, goal in ((3, 26), (10, 42), (100, 300)):
         encoding, masking = hiding(entries, members, 3)
         share = masking / (stream * (members - 1))
         print(
-            f"triangle of 1024 among {members}: encode {encoding:.1f} + mask {masking:.1f} = {encoding + masking:.0f} ms "
-            f"(goal {goal}), masks {share:.2f} times their AES streams"
+            f"triangle of 1024 among {members}: encode {encoding:.1f} + mask {masking:.1f} = "
+            f"{encoding + masking:.0f} ms (goal {goal}), masks {share:.2f} times their AES streams"
         )
     tracemalloc.start()
     x = np.ones(entries)
