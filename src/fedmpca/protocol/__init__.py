@@ -4,4 +4,5 @@ No sockets, files, clocks or threads: time and entropy are passed in, and what h
 handed out as work. Imports crypto, studies, fleets, numerics and errors. Begin reading at ``agreement`` (what
 everybody holds), then ``messages`` (what is on the wire), ``coordinator`` and ``member`` (the two machines); ``sums``
 and ``chain`` are the ways of joining, one file each; ``enrolment`` compares a fleet with the agreement,
-``disclosures`` keeps the record."""
+``disclosures`` keeps the record.
+"""

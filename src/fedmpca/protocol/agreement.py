@@ -2,7 +2,8 @@
 
 A TOML file. The hash is over the file's bytes, and each member's signed hello carries it, so a session begins only
 where all hold the same bytes. Unknown keys are refused: what a party does not understand it must not agree to.
-Everything that an ordinary federation need not think about has a default, and is not in the file."""
+Everything that an ordinary federation need not think about has a default, and is not in the file.
+"""
 
 from __future__ import annotations
 

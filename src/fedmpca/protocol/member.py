@@ -3,7 +3,8 @@ work.
 
 Each member enforces the agreement and its own policy by itself; nothing that the coordinator sends can lower them.
 What it refuses it tells the coordinator by a fixed code; `reason` is for the person at home. Keys live in memory only
-and are erased at the session's end, whatever that end is."""
+and are erased at the session's end, whatever that end is.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Queries as bytes, and what a member makes sure of before it answers one.
 
 An array that an earlier query of the session carried is named by its hash, so that the mean travels once. Every check
-is of things that all members see alike, so a refusal singles nobody out."""
+is of things that all members see alike, so a refusal singles nobody out.
+"""
 
 from __future__ import annotations
 

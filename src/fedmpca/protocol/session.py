@@ -1,5 +1,6 @@
 """What all parties of a session know alike: who is there with which key, the session's name, and what was said so
-far."""
+far.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Each member's answer is a vector of the ring, its parts behind each other, and o
 "secure" every pair of members adds a mask to one of their vectors and subtracts it from the other: what travels is
 uniform noise, and the sum over all of them, and only that, is the sum of the answers. The masks' keys are bound to
 the question as each member received it (ctx): had two been asked different questions, their masks would not cancel,
-and the last entry of the total would not be 0. "plain" is the same without masks, so masks change no bit."""
+and the last entry of the total would not be 0. "plain" is the same without masks, so masks change no bit.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 One thread a member would leave cores idle behind the largest. Time is counted, not waited for: where nobody has
 anything to say, the clock goes on to the coordinator's next deadline. So a silent member costs no time, and nothing
-can hang."""
+can hang.
+"""
 
 from __future__ import annotations
 
