@@ -138,6 +138,7 @@ class Agreement:
             )
         )
         times = shape and (self.times is None or _increasing(self.times, self.shape[-1]))
+        unit = "give a positive number, in a unit in which squares of pixels are neither 0 nor infinite."
         flag, text, positive, count = "say true or false.", "give a text.", "give a positive number.", "give 1 or more."
         return {
             "shape": (shape, "give the lengths of a stream's modes, as in [21, 21, 10]."),
@@ -151,7 +152,7 @@ class Agreement:
             "time_unit": (self.time_unit is None or isinstance(self.time_unit, str), text),
             "allow_pair": (isinstance(self.allow_pair, bool), flag),
             "allow_parts": (isinstance(self.allow_parts, bool), flag),
-            "largest_value": (_number(self.largest_value) and self.largest_value > 0, positive),
+            "largest_value": (_number(self.largest_value) and 1e-140 <= self.largest_value <= 1e140, unit),
             "longest_life": (_number(self.longest_life) and self.longest_life > 0, positive),
             "wait_s": (_number(self.wait_s) and self.wait_s > 0, positive),
             "max_sweeps": (_whole(self.max_sweeps, 1), count),

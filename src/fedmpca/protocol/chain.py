@@ -26,7 +26,7 @@ from fedmpca.errors import ProtocolError
 from fedmpca.numerics.subspaces import Basis, absorb, basis_of_scatter, smallest_rank
 from fedmpca.numerics.tensors import symmetric
 from fedmpca.protocol.agreement import Agreement
-from fedmpca.protocol.messages import Body, Boxes, Numbers, Pass, Share, Values
+from fedmpca.protocol.messages import UNREADABLE, Body, Boxes, Numbers, Pass, Share, Values
 from fedmpca.protocol.numbers import array_of, numbers_of
 from fedmpca.protocol.policy import Policy
 from fedmpca.protocol.questions import check_query, read_query
@@ -182,7 +182,7 @@ class ChainMember:
         content = self._key.open_box(box, enc("box", self._session.sid, round_, sender, self._number))
         try:
             parts = _boxed.decode(content)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise ProtocolError(f"{self._agreement.roster[sender]} sealed what cannot be read.") from error
         if len(parts) != count:
             raise ProtocolError(f"{self._agreement.roster[sender]} sealed {len(parts)} arrays where {count} belong.")
@@ -206,8 +206,8 @@ def bases_of(parts: Sequence[Numbers], modes: Sequence[int], agreement: Agreemen
         length = agreement.shape[mode]
         basis = Basis(array_of(values, (length,), who), array_of(vectors, (length, None), who))
         kept = basis.vectors.shape[1]
-        off = np.abs(basis.vectors.T @ basis.vectors - np.eye(kept)).max()
-        if not off <= 1e-12 or not (basis.values >= 0).all() or kept > length:
+        fits = kept <= length and bool((basis.values >= 0).all()) and float(np.abs(basis.vectors).max()) <= 1 + 1e-12
+        if not fits or np.abs(basis.vectors.T @ basis.vectors - np.eye(kept)).max() > 1e-12:
             raise ProtocolError(f"{who} sent vectors that are not orthonormal, or values below 0.")
         found.append(basis)
     return tuple(found)

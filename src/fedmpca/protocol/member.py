@@ -55,8 +55,8 @@ class Work:
 
     query: Any
     text: bytes
-    finish: Callable[[Answer], bytes]
-    """Turns the answer into the reply's bytes. Run once."""
+    finish: Callable[[Answer], bytes | None]
+    """Turns the answer into the reply's bytes, once; nothing where the session has ended meanwhile."""
 
 
 class Member:
@@ -183,15 +183,29 @@ class Member:
         self._before = (query, ask.query)
         round_ = self._round
 
-        def finish(answer: Answer) -> bytes:
+        def answered(answer: Answer) -> Body:
+            y = as_vector(query, answer, self.agreement)
+            if self.agreement.profile == "secure":
+                if len(self._secrets) != self.agreement.n_members - 1:
+                    raise ProtocolError("The secrets shared with the other members are gone: nothing is sent unmasked.")
+                hide(y, self.number, self._secrets, self._session.sid, round_, ctx)
+            return Reply(ctx=ctx, y=to_bytes(y))
+
+        return self._work(query, ask.query, answered)
+
+    def _work(self, query: Any, text: bytes, answered: Callable[[Answer], Body]) -> Work:
+        """The query as work, whose reply is made once, and only while its round is still the one under way."""
+        round_ = self._round
+
+        def finish(answer: Answer) -> bytes | None:
+            if self._ended or self._round != round_ or self._answer is not None:
+                return None  # the session went on, or ended, while this was computed: its keys may be gone
             try:
-                y = as_vector(query, answer, self.agreement)
+                return self._reply(answered(answer))
             except FedMPCAError as error:
                 return self._refuse(error, round_)
-            hide(y, self.number, self._secrets, self._session.sid, round_, ctx)
-            return self._reply(Reply(ctx=ctx, y=to_bytes(y)))
 
-        return Work(query, ask.query, finish)
+        return Work(query, text, finish)
 
     def _hear(self, total: bytes) -> None:
         """The total of the query before, which goes into the transcript."""
@@ -207,16 +221,7 @@ class Member:
         said = self._chain.step(body, self._round, self.policy)
         if isinstance(said, Body):
             return self._reply(said)
-        query, text, finish = said
-        round_ = self._round
-
-        def reply(answer: Answer) -> bytes:
-            try:
-                return self._reply(finish(answer))
-            except FedMPCAError as error:
-                return self._refuse(error, round_)
-
-        return Work(query, text, reply)
+        return self._work(*said)
 
     def _close(self, close: Close) -> bytes:
         if self.agreement.profile != "paper":

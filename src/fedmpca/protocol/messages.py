@@ -18,6 +18,7 @@ from fedmpca.errors import ProtocolError
 
 __all__ = [
     "NO_SESSION",
+    "UNREADABLE",
     "VERSION",
     "Ask",
     "Body",
@@ -43,6 +44,8 @@ __all__ = [
 
 VERSION = 1
 NO_SESSION = bytes(HASH_BYTES)
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
+"""What decoding bytes of a stranger can raise (UnicodeDecodeError is a ValueError)."""
 
 
 class Damaged(Exception):  # noqa: N818 - it accuses nobody
@@ -187,7 +190,7 @@ def open_message(text: bytes, *, key: bytes, sender: int, largest: int) -> tuple
         raise Damaged(f"a message of {len(text)} bytes, where at most {largest} were agreed")
     try:
         envelope = _envelopes.decode(text)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise Damaged(f"no message: {error}") from error
     if not _is_canonical(text, envelope):
         raise Damaged("a message that is not written canonically")
@@ -225,7 +228,7 @@ def body_of(envelope: Envelope, kind: type[B] | tuple[type[B], ...], who: str) -
     """The body, where it is of this kind. It is signed: what is wrong with it is its sender's doing."""
     try:
         body: Any = _bodies.decode(envelope.body)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise ProtocolError(f"{who} signed a message in round {envelope.round} that cannot be read.") from error
     if _encoder.encode(body) != envelope.body:
         raise ProtocolError(f"{who} signed a message in round {envelope.round} that is not written canonically.")

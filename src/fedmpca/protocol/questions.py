@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from fedmpca.crypto.keys import HASH_BYTES
 from fedmpca.errors import ProtocolError
 from fedmpca.protocol.agreement import Agreement
+from fedmpca.protocol.messages import UNREADABLE
 from fedmpca.studies.queries import Captured, InitialScatters, ModeScatter, Query, StreamSums
 
 __all__ = ["CATALOGUE", "Arrays", "check_query", "query_bytes", "read_query"]
@@ -27,6 +28,8 @@ CATALOGUE: dict[str, type[Any]] = {kind.__name__: kind for kind in (StreamSums, 
 """Every query that a session may ask, by its name on the wire. `studies/queries.py` is the page to read."""
 
 ORTHONORMAL = 1e-12
+MOST_AXES = 64
+"""NumPy's."""
 Floats = NDArray[np.float64]
 
 
@@ -110,7 +113,7 @@ def read_query(text: bytes, known: Arrays) -> Any:
     """The query behind the bytes. What it carries for the first time joins `known`."""
     try:
         question = _decoder.decode(text)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise ProtocolError(f"A query cannot be read: {error}.") from error
     kind = CATALOGUE.get(question.name)
     if kind is None:
@@ -130,7 +133,7 @@ def _read(value: Any, known: Arrays) -> Any:
         return known[value.hash]
     if not isinstance(value, Numbers):
         return value
-    if any(length < 1 for length in value.shape) or prod(value.shape) * 8 != len(value.data):
+    if not 1 <= len(value.shape) <= MOST_AXES or min(value.shape) < 1 or prod(value.shape) * 8 != len(value.data):
         raise ProtocolError(f"A query has {len(value.data)} bytes for an array of shape {value.shape}.")
     array = np.frombuffer(value.data, "<f8").reshape(value.shape)
     known.add(_name(value.shape, value.data), array)
@@ -140,7 +143,8 @@ def _read(value: Any, known: Arrays) -> Any:
 def check_query(query: Any, agreement: Agreement) -> None:
     """Refuse a query whose values are not what the agreement allows."""
     if isinstance(query, StreamSums):
-        _need(query.shape == agreement.shape, "another stream shape than the agreed one")
+        lengths = isinstance(query.shape, tuple) and all(type(length) is int for length in query.shape)
+        _need(lengths and query.shape == agreement.shape, "another stream shape than the agreed one")
         return
     _check_array(query.mean, agreement.shape, "mean")
     largest = max(float(query.mean.max()), -float(query.mean.min()))
@@ -163,6 +167,7 @@ def _check_factors(factors: Any, agreement: Agreement) -> None:
         agreed = range(1, agreement.shape[mode] + 1) if agreement.ranks is None else [agreement.ranks[mode]]
         _need(rank in agreed, f"a factor of mode {mode} with another rank than agreed")
         _check_array(factor, (agreement.shape[mode], rank), f"factor of mode {mode}")
+        _need(float(np.abs(factor).max()) <= 1 + ORTHONORMAL, f"a factor of mode {mode} that is not orthonormal")
         off = np.abs(factor.T @ factor - np.eye(rank)).max()
         _need(bool(off <= ORTHONORMAL), f"a factor of mode {mode} that is not orthonormal")
 

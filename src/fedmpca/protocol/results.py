@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from fedmpca.errors import ProtocolError
-from fedmpca.protocol.messages import Numbers
+from fedmpca.protocol.messages import UNREADABLE, Numbers
 from fedmpca.protocol.numbers import array_of, numbers_of
 from fedmpca.studies.mpca import Projection
 
@@ -42,7 +42,7 @@ def read_projection(text: bytes, shape: tuple[int, ...]) -> Projection:
     who = "The coordinator"
     try:
         found = msgspec.msgpack.decode(text, type=_Projection)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise ProtocolError(f"{who} sent a result that cannot be read.") from error
     if len(found.factors) != len(shape) or len(found.spectra) != len(shape):
         raise ProtocolError(f"{who} sent a result of streams with another number of modes.")

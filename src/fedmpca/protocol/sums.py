@@ -9,7 +9,7 @@ and the last entry of the total would not be 0. "plain" is the same without mask
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ def as_answer(query: Query, total: Ring, agreement: Agreement) -> Answer:
     return tuple(decode(part, e) for part, e in zip(parts, _exponents(query, agreement), strict=True))
 
 
-def hide(y: Ring, number: int, secrets: dict[int, bytes], sid: bytes, round_: int, ctx: bytes) -> None:
+def hide(y: Ring, number: int, secrets: Mapping[int, bytes], sid: bytes, round_: int, ctx: bytes) -> None:
     """Run by a member: add the masks shared with members of higher number, subtract those shared with lower ones."""
     for other, shared in secrets.items():
         info = enc("mask", round_, ctx, min(number, other), max(number, other))

@@ -80,7 +80,8 @@ def _replies(
             (lambda work=work, answer=answer: work.finish(answer))
             for (_, work), answer in zip(works, found, strict=True)
         ]
-        replies += zip([number for number, _ in works], side_by_side(jobs), strict=True)
+        made = zip([number for number, _ in works], side_by_side(jobs), strict=True)
+        replies += [(number, reply) for number, reply in made if reply is not None]
     return replies
 
 
