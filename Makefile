@@ -16,7 +16,7 @@ help:
 	@echo "make test    the tests"
 	@echo "make check   style, types, and which package may import which"
 	@echo "make slow    the tests that take many seconds each"
-	@echo "make docs    write docs/reference/command-line.md anew from the commands' help"
+	@echo "make docs    write the pages of docs/reference that are made from the code anew"
 	@echo "make clean   remove .venv, caches and what the demo wrote"
 
 demo: $(VENV)/installed
@@ -36,6 +36,7 @@ slow: $(VENV)/installed-dev
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/reference/make_command_line.py
+	$(BIN)/python docs/reference/make_what_each_party_sees.py
 
 clean:
 	rm -rf $(VENV) demo build dist benchmarks/out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -20,8 +20,15 @@ This page is made from the commands' own help by `docs/reference/make_command_li
 def page() -> str:
     """The whole page."""
     top = click.Context(main, info_name="fedmpca", terminal_width=WIDTH, **main.context_settings)
-    commands = [click.Context(main.commands[name], parent=top, info_name=name) for name in main.commands]
-    return "\n".join([INTRODUCTION, *(_section(context) for context in (top, *commands))])
+    return "\n".join([INTRODUCTION, *_sections(top)])
+
+
+def _sections(context: click.Context) -> list[str]:
+    """A command's section, and those of the commands below it."""
+    command = context.command
+    below = command.commands.items() if isinstance(command, click.Group) else ()
+    contexts = [click.Context(each, parent=context, info_name=name) for name, each in below]
+    return [_section(context), *(section for each in contexts for section in _sections(each))]
 
 
 def _section(context: click.Context) -> str:

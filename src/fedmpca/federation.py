@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, Self
 
 import pandas as pd
@@ -20,6 +20,7 @@ from fedmpca.protocol.coordinator import Coordinator
 from fedmpca.protocol.disclosures import Disclosure
 from fedmpca.protocol.enrolment import check_layout, check_values, value_range
 from fedmpca.protocol.member import Member
+from fedmpca.protocol.policy import EndedError
 from fedmpca.studies.sample import Sample
 from fedmpca.studies.study import Study
 from fedmpca.studies.workers import Progress, one_blas_thread
@@ -50,9 +51,10 @@ class Federation:
     60
     """
 
-    def __init__(self, fleets: Mapping[str, Fleet], agreed: dict[str, Any]) -> None:
+    def __init__(self, fleets: Mapping[str, Fleet], agreed: dict[str, Any], given: Agreement | None) -> None:
         self._fleets = dict(fleets)
         self._agreed = agreed
+        self._given = given
         self._record: list[Disclosure] = []
         self._samples: dict[str, Sample] = {}
 
@@ -74,7 +76,8 @@ class Federation:
             "secure": sums that nobody sees a summand of. "paper": the paper's own algorithms, which leak
             (`limitations-and-attacks` in the docs says what). "plain": sums without masks, for tests.
         agreement : Agreement or its bytes, optional
-            Bounds and policies; without it they come from the fleets, and the smallest fleet is 1.
+            Bounds and policies; without it they come from the fleets, and the smallest fleet is 1. What else it says
+            has to be what a fit asks for.
         allow_pair : bool, default False
             Allow two members, each of which can then subtract its own sums from the totals.
 
@@ -98,7 +101,7 @@ class Federation:
                 )
             )
         given = Agreement.read(agreement) if isinstance(agreement, bytes) else agreement
-        federation = cls(fleets, _agreed(fleets, profile, given, allow_pair))
+        federation = cls(fleets, _agreed(fleets, profile, given, allow_pair), given)
         federation._enrol()
         return federation
 
@@ -149,6 +152,7 @@ class Federation:
         entropy: Entropy = secrets.token_bytes,
     ) -> Any:
         """The study's result over all members: one session, under an agreement with these parameters."""
+        _check_parameters(parameters, self._given)
         identities = {name: Identity.new(entropy) for name in self._fleets}
         coordinator_identity = Identity.new(entropy)
         text = write_agreement(
@@ -168,7 +172,7 @@ class Federation:
             run_session(coordinator, members, samples, faults=faults, progress=progress)
         self._record = coordinator.disclosures
         if coordinator.error is not None:
-            reasons = [member.reason for member in members if member.reason is not None]
+            reasons = [m.reason for m in members if m.reason is not None and not isinstance(m.reason, EndedError)]
             raise coordinator.error from (reasons[0] if reasons else None)
         return coordinator.result
 
@@ -222,8 +226,22 @@ def _agreed(fleets: Mapping[str, Fleet], profile: str, given: Agreement | None, 
             f"The agreement is between {', '.join(sorted(given.members))}, and fleets were given of "
             f"{', '.join(sorted(fleets))}: give one fleet for each member."
         )
+    if given.profile != profile:
+        raise AgreementError(
+            f"The agreement says profile {given.profile!r}, and {profile!r} was asked for: give "
+            f"profile={given.profile!r}."
+        )
     entries = {name: getattr(given, name) for name in CONSTANTS}
     return {"profile": profile, "allow_pair": allow_pair and given.allow_pair, "shape": given.shape, **entries}
+
+
+def _check_parameters(parameters: Mapping[str, Any], given: Agreement | None) -> None:
+    """Refuse a fit that is not the one that was agreed, where the agreement says more than its defaults."""
+    agreed = {entry.name: (getattr(given, entry.name), entry.default) for entry in fields(Agreement)} if given else {}
+    for name, value in parameters.items():
+        said, default = agreed.get(name, (None, None))
+        if said not in (default, value):
+            raise AgreementError(f"The agreement says {name} {said}, and the fit was asked for {value}: fit as agreed.")
 
 
 def _draft(fleets: Mapping[str, Fleet], agreed: Mapping[str, Any]) -> Agreement:

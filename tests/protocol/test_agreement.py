@@ -187,3 +187,16 @@ def test_units_are_compared_where_both_are_known(own, message):
     check_layout("north", fleet, agreement, value_unit="degC", time_unit="h")
     with pytest.raises(AgreementError, match=message):
         check_layout("north", fleet, agreement, **own)
+
+
+def test_a_fit_that_was_not_agreed_is_refused():
+    members = {f"user-{number}": f"{number:064x}" for number in (1, 2, 3)}
+    agreement = written(members=members, largest_value=1e3, ranks=(3, 2, 2), max_sweeps=4)
+    federation = fm.Federation.in_process(parts(), agreement=agreement)
+    with pytest.raises(AgreementError, match=r"says ranks \(3, 2, 2\), and the fit was asked for \(2, 2, 2\)"):
+        fm.MPCA(ranks=(2, 2, 2), max_iter=4).fit(federation)
+    with pytest.raises(AgreementError, match="says max_sweeps 4, and the fit was asked for 50"):
+        fm.MPCA(ranks=(3, 2, 2)).fit(federation)
+    assert fm.MPCA(ranks=(3, 2, 2), tol=0, max_iter=4).fit(federation).n_iter_ == 4
+    with pytest.raises(AgreementError, match="says profile 'secure', and 'paper' was asked for"):
+        fm.Federation.in_process(parts(), "paper", agreement=agreement)

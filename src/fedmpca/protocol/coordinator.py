@@ -20,6 +20,7 @@ from fedmpca.protocol.limits import largest_message
 from fedmpca.protocol.messages import (
     NO_SESSION,
     Body,
+    Boxes,
     Damaged,
     End,
     Envelope,
@@ -115,7 +116,7 @@ class Coordinator:
         except ProtocolError as error:
             return self._fail(error)
         waiting.came[number] = envelope
-        self._note(body, self.agreement.roster[number], COORDINATOR, len(text))
+        self._note(body, self.agreement.roster[number], self._readers(body), len(text))
         return {} if waiting.silent else self._advance(waiting.came, now)
 
     def tick(self, now: float) -> Outgoing:
@@ -170,6 +171,13 @@ class Coordinator:
     def _seal(self, body: Body) -> bytes:
         n = self.agreement.n_members
         return seal_message(body, sid=self._said.sid, sender=n, round_=self.round, identity=self._identity)
+
+    def _readers(self, body: Body) -> str:
+        """Who can read a member's message: the coordinator, who carries it; sealed boxes, those they are for."""
+        if not isinstance(body, Boxes):
+            return COORDINATOR
+        pairs = zip(self.agreement.roster, body.boxes, strict=False)
+        return ", ".join(name for name, box in pairs if box)
 
     def _note(self, body: Body, sender: str, seen_by: str, n_bytes: int) -> None:
         """A row of the record."""

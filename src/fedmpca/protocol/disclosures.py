@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from fedmpca.protocol.messages import Body
 
-__all__ = ["ANSWERS", "COORDINATOR", "EVERYBODY", "WORDS", "Disclosure", "disclosure"]
+__all__ = ["ANSWERS", "COORDINATOR", "PAPER_VALUES", "WORDS", "Disclosure", "disclosure"]
 
 COORDINATOR = "coordinator"
-EVERYBODY = "everybody"
 
 ANSWERS = {
     "StreamSums": "the number of assets and the sum of their streams",
@@ -26,17 +25,20 @@ WORDS = {
     (
         "secure",
         "Reply",
-    ): "of its own assets {answer}, under masks shared with each other member: noise until all are added",
+    ): "{answer}, of its own assets, under masks shared with each other member: noise until all are added",
     ("plain", "Ask"): "the question; over all members together {before}",
-    ("plain", "Reply"): "of its own assets {answer}, UNHIDDEN",
+    ("plain", "Reply"): "{answer}, of its own assets, UNHIDDEN",
     ("any", "Refusal"): "the code of the rule by which it does not answer",
     ("any", "Close"): "the result; over all members together {before}",
     ("any", "Closed"): "its signature under the whole conversation",
     ("any", "End"): "that the session ends, and the code of the reason",
-    ("paper", "Share"): "the question, and the sealed boxes of the others for it to open",
+    (
+        "paper",
+        "Share",
+    ): "the question, and whatever boxes (of random tensors, for Algorithm 2) the others sealed for it",
     ("paper", "Boxes"): "one random tensor for each other member, or a basis for the next one, sealed",
     ("paper", "Pass"): "the question, and UNHIDDEN FOR IT, with their singular values, the vectors of {answer} of all "
-    "members before it: that is their scatter",
+    "members before it, if there are any: that is their scatter",
     ("paper", "Close"): "the result",
 }
 """By profile and message. What a member tells the coordinator is seen by whoever carries messages, too."""

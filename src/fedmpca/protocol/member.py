@@ -15,7 +15,7 @@ from typing import Any
 
 from fedmpca.crypto.keys import Entropy, Identity, SessionKey
 from fedmpca.crypto.ring import from_bytes, to_bytes
-from fedmpca.errors import FedMPCAError, ProtocolError, RefusedError
+from fedmpca.errors import FedMPCAError, ProtocolError
 from fedmpca.protocol.agreement import Agreement
 from fedmpca.protocol.chain import ChainMember
 from fedmpca.protocol.limits import largest_message
@@ -38,7 +38,7 @@ from fedmpca.protocol.messages import (
     open_message,
     seal_message,
 )
-from fedmpca.protocol.policy import REFUSALS, Policy
+from fedmpca.protocol.policy import REFUSALS, EndedError, Policy
 from fedmpca.protocol.questions import check_query, read_query
 from fedmpca.protocol.session import Session
 from fedmpca.protocol.sums import as_vector, check_total, context, hide, n_entries
@@ -130,7 +130,7 @@ class Member:
     def _step(self, envelope: Envelope) -> bytes | Work | None:
         body = body_of(envelope, (HelloAsk, Ask, Share, Pass, Close, End), COORDINATOR)
         if isinstance(body, End):
-            raise RefusedError(
+            raise EndedError(
                 f"The coordinator ended the session ({body.code}): {REFUSALS.get(body.code, 'no result')}."
             )
         in_order = envelope.round == self._round + 1 or (self.agreement.profile == "paper" and self._round >= 0)

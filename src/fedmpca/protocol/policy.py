@@ -1,7 +1,7 @@
 """What a member insists on by itself, and the fixed codes by which it says so.
 
-A code never depends on data: who refuses what would be an oracle. The whole reason is read at home.
-"""
+A code never depends on the data of a fleet that meets the agreement: who refuses what would be an oracle. The whole
+reason is read at home. """
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fedmpca.errors import AgreementError, DataError, FedMPCAError, ProtocolErro
 from fedmpca.protocol.agreement import Agreement
 from fedmpca.protocol.questions import CATALOGUE
 
-__all__ = ["REFUSALS", "Policy"]
+__all__ = ["REFUSALS", "EndedError", "Policy"]
 
 REFUSALS = {
     "protocol": "a message was not what the protocol allows: compare versions, agreements and keys with the member",
@@ -27,6 +27,10 @@ REFUSALS = {
 
 class QueryRefusedError(RefusedError):
     """The member's policy does not allow this query."""
+
+
+class EndedError(RefusedError):
+    """The coordinator ended the session, for a reason that lies elsewhere."""
 
 
 class RoundsRefusedError(RefusedError):
