@@ -1,5 +1,8 @@
 """The paper's theorem: the federation learns what pooling would learn. Every profile, every kind of member."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorly.datasets
@@ -102,6 +105,18 @@ def test_real_tensors(profile):
     check(digits, [150, 100, 50], profile, (4, 4), sweeps=20)
     serology = np.nan_to_num(tensorly.datasets.load_covid19_serology()["tensor"])
     check(serology, [200, 150, 88], profile, (2, 3), sweeps=20)
+
+
+SEVERSON = Path(os.environ.get("FEDMPCA_DATA", Path(__file__).parents[3] / "shared" / "data")) / "severson"
+
+
+@pytest.mark.skipif(not SEVERSON.is_dir(), reason="the battery data are not here: FEDMPCA_DATA names their folder")
+@pytest.mark.parametrize("profile", PROFILES)
+def test_battery_cells(profile):
+    """124 cells, voltage by cycle, as float32; six have one wild cycle, which is data like any other here."""
+    with np.load(next(SEVERSON.glob("*.npz")), allow_pickle=False) as archive:
+        cells = np.concatenate([archive[name] for name in ("Q_train", "Q_test1", "Q_test2")])
+    check(cells, [70, 40, 14], profile, (3, 3))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])

@@ -5,7 +5,11 @@ import pytest
 from federations import low_rank, split
 
 import fedmpca as fm
-from fedmpca.errors import ProtocolError, RefusedError, TooFewMembersError
+from fedmpca.crypto.keys import Identity
+from fedmpca.errors import AgreementError, ProtocolError, RefusedError, TooFewMembersError
+from fedmpca.protocol.agreement import Agreement, write_agreement
+from fedmpca.protocol.member import Member
+from fedmpca.protocol.policy import Policy
 from fedmpca.studies.mpca import mpca_study
 from fedmpca.transports.local import COORDINATOR
 
@@ -169,3 +173,30 @@ def test_two_different_signed_answers_in_one_round_are_evidence(monkeypatch):
 
     with pytest.raises(ProtocolError, match=r"signed two different answers in round 2"):
         fit(both)
+
+
+def test_a_members_own_policy_is_held_against_the_agreement():
+    """Nothing that others agreed on can lower what a member insists on."""
+    keys = {f"user-{number}": Identity.new(entropy(number)) for number in (1, 2, 3)}
+    members = {name: identity.public.hex() for name, identity in keys.items()}
+    agreement = Agreement.read(write_agreement(coordinator="f" * 64, shape=SHAPE, members=members))
+
+    def join(n_assets=20, name="user-2", **policy):
+        return Member(agreement, name, keys["user-2"], n_assets=n_assets, entropy=entropy(9), policy=Policy(**policy))
+
+    assert join().receive(b"anything") is None
+    for wrong, message in (
+        ({"smallest_cohort": 4}, "has 3 members, and the policy of user-2 wants 4"),
+        ({"smallest_fleet": 21}, "user-2 has 20 assets, and the smallest fleet allowed is 21"),
+        ({"n_assets": 1}, "user-2 has 1 assets, and the smallest fleet allowed is 2"),
+        ({"n_assets": 10_001}, "at most 10000 were agreed"),
+        ({"name": "user-3"}, "has another key for user-3 than this identity's"),
+    ):
+        with pytest.raises(AgreementError, match=message):
+            join(**wrong)
+
+
+def entropy(seed):
+    """Of the tests alone."""
+    rng = np.random.default_rng(seed)
+    return lambda count: rng.bytes(count)

@@ -52,6 +52,9 @@ PAPER_VALUES = {
 """What the members of the paper's profile send to the coordinator, by query."""
 
 
+OUT_OF_PLACE = "something that does not belong there: the session ends"
+
+
 @dataclass(frozen=True)
 class Disclosure:
     """One message: who said it, who can read it, what it tells."""
@@ -79,9 +82,9 @@ def disclosure(
     """The row of a message: `query` is its title, `kind` its class, `before` the class of the query before it."""
     name = type(body).__name__
     if profile == "paper" and name == "Values":
-        what = PAPER_VALUES[kind]
+        what = PAPER_VALUES.get(kind, OUT_OF_PLACE)
     else:
-        words = WORDS.get((profile, name)) or WORDS["any", name]
+        words = WORDS.get((profile, name)) or WORDS.get(("any", name), OUT_OF_PLACE)
         what = words.format(
             answer=ANSWERS.get(kind, ""), before=ANSWERS.get(before, "nothing yet, but everyone's hello")
         )

@@ -134,7 +134,8 @@ class Member:
                 f"The coordinator ended the session ({body.code}): {REFUSALS.get(body.code, 'no result')}."
             )
         in_order = envelope.round == self._round + 1 or (self.agreement.profile == "paper" and self._round >= 0)
-        if not in_order or (envelope.round == 0) != isinstance(body, HelloAsk):
+        is_hello = envelope.round == 0 and envelope.sid == NO_SESSION
+        if not in_order or is_hello != isinstance(body, HelloAsk):
             raise ProtocolError(f"{COORDINATOR} asked for round {envelope.round} after round {self._round}.")
         self.policy.check_round(envelope.round, self.agreement)
         self._round = envelope.round

@@ -1,7 +1,7 @@
 """What a member insists on by itself, and the fixed codes by which it says so.
 
 A code never depends on the data of a fleet that meets the agreement: who refuses what would be an oracle. The whole
-reason is read at home. """
+reason is read at home."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmpca.errors import ProtocolError
 from fedmpca.numerics.pieces import slabs
 from fedmpca.numerics.subspaces import Basis, basis_of_scatter
 from fedmpca.numerics.tensors import like, mode_scatter, project, symmetric, to_host, triangle
@@ -57,8 +58,8 @@ class Bounds:
 
     @property
     def streams(self) -> float:
-        """Of a sum of streams: n A V."""
-        return self.n_members * self.most_assets * self.largest_value
+        """Of a sum of streams: n A V, and a little for the rounding of a member's own sum."""
+        return self.n_members * self.most_assets * self.largest_value * (1 + 2.0**-20)
 
     def scatter(self, shape: Shape) -> float:
         """Of any scatter of centred streams, of any mode and projection: 2 n A I (2V)^2."""
@@ -116,6 +117,10 @@ class StreamSums:
 
     def conclude(self, total: Answer) -> Mean:
         (count,), streams = total
+        if count < 1 or count != round(float(count)):
+            raise ProtocolError(
+                f"The members' numbers of assets add up to {float(count):g}: somebody answered falsely."
+            )
         return Mean(round(float(count)), (streams / count).reshape(self.shape))
 
 
