@@ -221,6 +221,7 @@ def _example(query: type) -> object:
         "mode": 0,
         "sweep": 1,
         "first": 1,
+        "centre_first": False,
     }
     return query(**{entry.name: known[entry.name] for entry in fields(query)})
 

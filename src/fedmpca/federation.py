@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any, Self
 
 import pandas as pd
@@ -134,7 +134,7 @@ class Federation:
     def disclosures(self) -> pd.DataFrame:
         """What the last fit told whom: a row a message."""
         columns = ["round", "query", "sender", "seen_by", "what", "n_bytes"]
-        return pd.DataFrame([asdict(row) for row in self._record], columns=columns)
+        return pd.DataFrame([vars(row) for row in self._record], columns=columns)
 
     def transform(self, mpca: Any) -> Federation:
         """Each member's features, at home: a federation of feature fleets under the same profile."""
@@ -163,8 +163,8 @@ class Federation:
         )
         agreement = Agreement.read(text)
         members = [
-            Member(agreement, name, identities[name], n_assets=len(self._fleets[name]), entropy=entropy)
-            for name in agreement.roster
+            Member(agreement, name, identities[name], n_assets=len(fleet), entropy=entropy, in_process=True)
+            for name, fleet in ((name, self._fleets[name]) for name in agreement.roster)
         ]
         coordinator = Coordinator(agreement, coordinator_identity, study, as_bytes=as_bytes)
         samples = [self._samples[name] for name in agreement.roster]

@@ -131,7 +131,7 @@ def test_under_secure_averaging_masked_vectors_tends_to_nothing():
 def chosen(pixel, mode=0, mean=MEAN):
     """Factors that keep one pixel of the modes not asked for."""
     factors = tuple(unit(length, place) for length, place in zip(SHAPE, pixel, strict=True))
-    return ModeScatter(mode, 1, mean, factors, (mode + 1) % 3)
+    return ModeScatter(mode, 1, mean, factors, (mode + 1) % 3, centre_first=False)
 
 
 @pytest.mark.parametrize("profile", ["secure", "plain"])

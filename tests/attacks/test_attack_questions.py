@@ -20,7 +20,10 @@ LEFT, RIGHT = np.eye(2)[:, :1], np.eye(2)[:, 1:]
 PAIRS = {
     "StreamSums": (StreamSums(SHAPE), InitialScatters(MEAN)),
     "InitialScatters": (InitialScatters(MEAN), InitialScatters(MOVED)),
-    "ModeScatter": (ModeScatter(0, 1, MEAN, (LEFT,), None), ModeScatter(0, 1, MOVED, (LEFT,), None)),
+    "ModeScatter": (
+        ModeScatter(0, 1, MEAN, (LEFT,), None, False),
+        ModeScatter(0, 1, MOVED, (LEFT,), None, False),
+    ),
     "Captured": (Captured(MEAN, (LEFT,)), Captured(MEAN, (RIGHT,))),
 }
 """For each query of the catalogue: what everybody is asked, and what one member is asked instead."""

@@ -42,7 +42,12 @@ from fedmpca.studies.queries import Captured, InitialScatters, ModeScatter, Stre
 SHAPE = (3, 2)
 MEAN = np.zeros(SHAPE)
 FACTORS = (np.eye(3)[:, :1], np.eye(2)[:, :1])
-QUERIES = [StreamSums(SHAPE), InitialScatters(MEAN), ModeScatter(0, 1, MEAN, FACTORS, 1), Captured(MEAN, FACTORS)]
+QUERIES = [
+    StreamSums(SHAPE),
+    InitialScatters(MEAN),
+    ModeScatter(0, 1, MEAN, FACTORS, 1, False),
+    Captured(MEAN, FACTORS),
+]
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150, derandomize=True)
 
 
@@ -169,7 +174,7 @@ OUT_OF_PLACE = [
     msgspec.msgpack.encode(["StreamSums", [{"type": "new", "shape": [2], "data": bytes(16)}]]),
     msgspec.msgpack.encode(["StreamSums", [[{"type": "new", "shape": [2], "data": bytes(16)}, 2]]]),
     b"\x92\xa2\xff\xff\x90",
-    query_bytes(ModeScatter(0, 1, MEAN, (1e200 * FACTORS[0], FACTORS[1]), 1), Arrays()),
+    query_bytes(ModeScatter(0, 1, MEAN, (1e200 * FACTORS[0], FACTORS[1]), 1, False), Arrays()),
 ]
 """Questions that made a member raise something else once."""
 

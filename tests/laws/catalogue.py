@@ -20,7 +20,7 @@ def every_query(shape, mean=3.0):
     found = [StreamSums(shape), InitialScatters(mean), Captured(mean, factors)]
     for mode in range(len(shape)):
         for first in [None] if len(shape) == 1 else [n for n in range(len(shape)) if n != mode]:
-            found.append(ModeScatter(mode, 1, mean, factors, first))
+            found += [ModeScatter(mode, 1, mean, factors, first, centre_first) for centre_first in (True, False)]
     return found
 
 

@@ -70,6 +70,10 @@ def test_members_are_numbered_by_their_keys(order):
         ({"most_assets": 2.5}, "most_assets is 2.5"),
         ({"wait_s": True}, "wait_s is True"),
         ({"allow_pair": 1}, "allow_pair is 1: say true or false"),
+        ({"families": ("cauchy",)}, r"families is \('cauchy',\): name one or more of normal, sev"),
+        ({"alpha": -1.0}, "alpha is -1.0"),
+        ({"folds": 1}, "folds is 1: give 2 or more"),
+        ({"lengths": (3, 6)}, r"lengths is \(3, 6\): give numbers of images"),
         ({"value_unit": 3}, "value_unit is 3: give a text"),
     ],
 )
@@ -187,6 +191,11 @@ def test_units_are_compared_where_both_are_known(own, message):
     check_layout("north", fleet, agreement, value_unit="degC", time_unit="h")
     with pytest.raises(AgreementError, match=message):
         check_layout("north", fleet, agreement, **own)
+
+
+def test_a_federation_computes_where_its_members_are():
+    with pytest.raises(fm.errors.DataError, match=r"device='cuda': the members of a federation compute where they are"):
+        fm.MPCA(device="cuda").fit(fm.Federation.in_process(parts()))
 
 
 def test_a_fit_that_was_not_agreed_is_refused():

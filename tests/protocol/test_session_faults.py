@@ -191,9 +191,26 @@ def test_a_members_own_policy_is_held_against_the_agreement():
         ({"n_assets": 1}, "user-2 has 1 assets, and the smallest fleet allowed is 2"),
         ({"n_assets": 10_001}, "at most 10000 were agreed"),
         ({"name": "user-3"}, "has another key for user-3 than this identity's"),
+        ({"name": "user-4"}, "is between user-1, user-2, user-3, and user-4 is none of them"),
     ):
         with pytest.raises(AgreementError, match=message):
             join(**wrong)
+
+
+@pytest.mark.parametrize("parts", [{"folds": 5}, {"lengths": (3, 5)}])
+def test_sums_over_parts_are_refused_over_a_transport_until_a_guard_is_there(parts):
+    identity = Identity.new(entropy(1))
+    members = {"user-1": identity.public.hex(), "user-2": "2" * 64, "user-3": "3" * 64}
+
+    def join(**more):
+        allowed = {key: more.pop(key) for key in ("allow_parts",) if key in more}
+        text = write_agreement(coordinator="f" * 64, shape=SHAPE, **parts, **allowed, members=members)
+        return Member(Agreement.read(text), "user-1", identity, n_assets=9, entropy=entropy(2), **more)
+
+    with pytest.raises(AgreementError, match=r"no guard against that is there yet.*agree on allow_parts"):
+        join()
+    assert join(allow_parts=True).receive(b"") is None
+    assert join(in_process=True).receive(b"") is None
 
 
 def entropy(seed):

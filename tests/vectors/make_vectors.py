@@ -224,7 +224,7 @@ def bad_questions():
     yield "unknown field in an array", raw_question("InitialScatters", {**mean, "order": "F"}), "cannot be read"
     yield "wrong tag of an array", raw_question("InitialScatters", {**mean, "type": "old"}), "cannot be read"
     yield "value too many", raw_question("StreamSums", [3, 2], None), "came with 2 values, and has 1"
-    yield "value too few", raw_question("ModeScatter", 0, 1, mean, [one, two]), "came with 4 values, and has 5"
+    yield "value too few", raw_question("ModeScatter", 0, 1, mean, [one, two]), "came with 4 values, and has 6"
     yield "another shape", asked(StreamSums((2, 3))), "another stream shape"
     yield "shape that is an array", raw_question("StreamSums", array((2,))), "another stream shape"
     yield (
@@ -254,12 +254,18 @@ def bad_questions():
     yield "mean below -V", asked(InitialScatters(-beyond)), "a mean beyond the agreed largest value"
     yield "mean not finite", asked(InitialScatters(infinite)), "values that are not finite"
     yield "mean not a number", asked(InitialScatters(np.where(np.isinf(infinite), np.nan, 0.0))), "not finite"
-    yield "mode that is not there", asked(ModeScatter(2, 1, ZERO, FACTORS, 0)), "a mode that streams do not have"
-    yield "mode that is no number", raw_question("ModeScatter", None, 1, mean, [one, two], 1), "a mode that streams"
-    yield "sweep 0", asked(ModeScatter(0, 0, ZERO, FACTORS, 1)), "a sweep beyond the agreed ones"
-    yield "sweep beyond the agreed", asked(ModeScatter(0, 4, ZERO, FACTORS, 1)), "a sweep beyond the agreed ones"
-    yield "first the asked mode", asked(ModeScatter(0, 1, ZERO, FACTORS, 0)), "a mode to contract first"
-    yield "first missing", asked(ModeScatter(0, 1, ZERO, FACTORS, None)), "a mode to contract first"
+    yield "mode that is not there", asked(ModeScatter(2, 1, ZERO, FACTORS, 0, False)), "a mode that streams do not have"
+    yield (
+        "mode that is no number",
+        raw_question("ModeScatter", None, 1, mean, [one, two], 1, False),
+        "a mode that streams",
+    )
+    yield "sweep 0", asked(ModeScatter(0, 0, ZERO, FACTORS, 1, False)), "a sweep beyond the agreed ones"
+    yield "sweep beyond the agreed", asked(ModeScatter(0, 4, ZERO, FACTORS, 1, False)), "a sweep beyond the agreed ones"
+    yield "first the asked mode", asked(ModeScatter(0, 1, ZERO, FACTORS, 0, False)), "a mode to contract first"
+    odd = ModeScatter(0, 1, ZERO, FACTORS, 1, 1)
+    yield "centring by a number", asked(odd), "a way of centring that there is not"
+    yield "first missing", asked(ModeScatter(0, 1, ZERO, FACTORS, None, False)), "a mode to contract first"
     yield "factor too few", asked(Captured(ZERO, FACTORS[:1])), "another number of factors"
     yield "factor not orthonormal", asked(Captured(ZERO, turned)), "that is not orthonormal"
     yield "factor of zeros", asked(Captured(ZERO, (0 * FACTORS[0], FACTORS[1]))), "that is not orthonormal"

@@ -53,6 +53,21 @@ def named_keys(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
 @click.option("--variance-kept", type=float, help="Share of each mode's variation to keep.  [default: 0.97]")
 @click.option("--tol", type=float, help="Stop when a sweep gains no more than this share.  [default: 1e-6]")
 @click.option("--max-sweeps", type=int, help="Largest number of sweeps.  [default: 50]")
+@click.option(
+    "--family",
+    "families",
+    metavar="NAME",
+    multiple=True,
+    help="A family of failure times that may be regressed; again for each.  [default: lognormal]",
+)
+@click.option("--alpha", type=float, help="Ridge of that regression.  [default: 0]")
+@click.option("--folds", type=int, help="Folds of a cross-validation. Without it there is none.")
+@click.option(
+    "--lengths",
+    metavar="N,N,...",
+    callback=whole_numbers,
+    help="Images after which lives are predicted. Without it: after all.",
+)
 @click.option("--value-unit", help="Unit of the pixels, as in degC.")
 @click.option("--time-unit", help="Unit of ages and lives, as in h.")
 @click.option("--largest-value", type=float, help="No pixel of anyone is larger in size.  [default: 1e6]")
@@ -97,7 +112,7 @@ def agree(
     text = write_agreement(
         coordinator=read_public_key(coordinator),
         **({"shape": shape} if like is None else _like(like)),
-        **{name: value for name, value in entries.items() if value is not None},
+        **{name: value for name, value in entries.items() if value not in (None, ())},
         **{name: True for name, given in (("allow_pair", allow_pair), ("allow_parts", allow_parts)) if given},
         members={name: read_public_key(key) for name, key in members.items()},
     )

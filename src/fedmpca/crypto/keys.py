@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Callable
+from functools import lru_cache
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -87,9 +88,14 @@ class Identity:
 def verify(public: bytes, text: bytes, signature: bytes) -> None:
     """Return only where this party signed this text."""
     try:
-        Ed25519PublicKey.from_public_bytes(public).verify(signature, text)
+        _public_key(public).verify(signature, text)
     except (InvalidSignature, ValueError) as wrong:
         raise ProtocolError("A signature does not belong to its message.") from wrong
+
+
+@lru_cache(1024)
+def _public_key(public: bytes) -> Ed25519PublicKey:
+    return Ed25519PublicKey.from_public_bytes(public)
 
 
 class SessionKey:

@@ -107,6 +107,8 @@ class MPCA(TransformerMixin, BaseEstimator):
         return self._learn(found)
 
     def _fit_federation(self, federation: Federation, progress: Progress | None, watch: Watch | None) -> Self:
+        if self.device is not None:
+            raise DataError(f"device={self.device!r}: the members of a federation compute where they are. Leave None.")
         forget_table(self, reset=True)
         shape = federation.stream_shape
         parameters = {

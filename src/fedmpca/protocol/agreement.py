@@ -10,6 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -18,9 +19,10 @@ from fedmpca.crypto.keys import hash_of
 from fedmpca.errors import AgreementError
 from fedmpca.studies.queries import Bounds
 
-__all__ = ["PROFILES", "Agreement", "write_agreement"]
+__all__ = ["FAMILIES", "PROFILES", "Agreement", "write_agreement"]
 
 PROFILES = ("secure", "paper", "plain")
+FAMILIES = ("normal", "sev", "logistic", "lognormal", "weibull", "loglogistic")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,14 @@ class Agreement:
     variance_kept: float = 0.97
     tol: float = 1e-6
     max_sweeps: int = 50
+    families: tuple[str, ...] = ("lognormal",)
+    """Families of failure times that may be regressed."""
+    alpha: float = 0.0
+    """Ridge of that regression."""
+    folds: int | None = None
+    """Of a cross-validation; None: there is none."""
+    lengths: tuple[int, ...] | None = None
+    """Images after which lives are predicted; None: after all of them."""
     largest_value: float = 1e6
     """V: no pixel of anyone is larger in size."""
     most_assets: int = 10_000
@@ -57,7 +67,7 @@ class Agreement:
     allow_pair: bool = False
     """Whether two members may join: each then learns the other's sums, by subtracting its own."""
     allow_parts: bool = False
-    """Whether sums over parts of the assets may be asked for before the guard is there."""
+    """Whether members answer for folds and lengths, whose sums are over parts of the assets, without a guard."""
     text: bytes = field(default=b"", compare=False, repr=False)
     """The file's bytes, which the hash is over."""
 
@@ -82,12 +92,12 @@ class Agreement:
         agreement.check()
         return agreement
 
-    @property
+    @cached_property
     def hash(self) -> bytes:
         """Stands for the agreement in every hello."""
         return hash_of("agreement", self.text)
 
-    @property
+    @cached_property
     def roster(self) -> list[str]:
         """Names of the members by number."""
         return sorted(self.members, key=lambda name: self.members[name])
@@ -137,6 +147,15 @@ class Agreement:
                 and all(_whole(p, 1, n) for p, n in zip(self.ranks, self.shape, strict=True))
             )
         )
+        lengths = shape and (
+            self.lengths is None
+            or (
+                isinstance(self.lengths, tuple)
+                and len(self.lengths) > 0
+                and all(_whole(n, 1, self.shape[-1]) for n in self.lengths)
+            )
+        )
+        families = isinstance(self.families, tuple) and len(self.families) > 0 and set(self.families) <= set(FAMILIES)
         times = shape and (self.times is None or _increasing(self.times, self.shape[-1]))
         unit = "give a positive number, in a unit in which squares of pixels are neither 0 nor infinite."
         flag, text, positive, count = "say true or false.", "give a text.", "give a positive number.", "give 1 or more."
@@ -147,6 +166,10 @@ class Agreement:
             "ranks": (ranks, "give one rank for each mode, from 1 to its length."),
             "variance_kept": (_number(self.variance_kept) and 0 < self.variance_kept <= 1, "above 0 and at most 1."),
             "tol": (_number(self.tol) and self.tol >= 0, "0 or more."),
+            "families": (families, f"name one or more of {', '.join(FAMILIES)}."),
+            "alpha": (_number(self.alpha) and self.alpha >= 0, "0 or more."),
+            "folds": (self.folds is None or _whole(self.folds, 2), "give 2 or more."),
+            "lengths": (lengths, "give numbers of images, from 1 to the length of a stream."),
             "dtype": (self.dtype is None or isinstance(self.dtype, str), "give a NumPy name, such as float32."),
             "value_unit": (self.value_unit is None or isinstance(self.value_unit, str), text),
             "time_unit": (self.time_unit is None or isinstance(self.time_unit, str), text),

@@ -72,13 +72,13 @@ class Member:
         entropy: Entropy,
         policy: Policy | None = None,
         epoch: int = 0,
+        in_process: bool = False,
     ) -> None:
         self.agreement = agreement
         self.name = name
-        self.number = agreement.roster.index(name)
-        self.n_assets = n_assets
         self.policy = policy or Policy()
-        self.policy.check_agreement(agreement, identity.public, name, n_assets)
+        self.policy.check_agreement(agreement, identity.public, name, n_assets, in_process=in_process)
+        self.number = agreement.roster.index(name)
         self.result: bytes | None = None
         self.reason: FedMPCAError | None = None
         """Why the session ended early: to be read at home."""

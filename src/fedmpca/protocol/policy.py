@@ -47,9 +47,23 @@ class Policy:
     smallest_fleet: int = 1
     most_rounds: int = 10_000
 
-    def check_agreement(self, agreement: Agreement, key: bytes, name: str, n_assets: int) -> None:
-        """Before anything is sent: whether this member may take part at all."""
-        if agreement.members.get(name) != key.hex():
+    def check_agreement(
+        self, agreement: Agreement, key: bytes, name: str, n_assets: int, *, in_process: bool = False
+    ) -> None:
+        """Before anything is sent: whether this member may take part at all. In one process all have one owner."""
+        in_parts = agreement.folds is not None or agreement.lengths is not None
+        if in_parts and not agreement.allow_parts and not in_process:
+            raise AgreementError(
+                "The agreement has folds or lengths. Their sums are over parts of the assets, and the difference of "
+                "two can be a single asset; no guard against that is there yet. Leave them out, or agree on "
+                "allow_parts."
+            )
+        if name not in agreement.members:
+            raise AgreementError(
+                f"The agreement is between {', '.join(agreement.members)}, and {name} is none of them: join under the "
+                "name that was agreed."
+            )
+        if agreement.members[name] != key.hex():
             raise AgreementError(
                 f"The agreement has another key for {name} than this identity's: agree anew, or use the other key."
             )

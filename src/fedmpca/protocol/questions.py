@@ -69,7 +69,7 @@ class Again(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="again"
     hash: bytes
 
 
-Value = None | int | Numbers | Again | tuple[int | Numbers | Again, ...]
+Value = None | bool | int | Numbers | Again | tuple[int | Numbers | Again, ...]
 
 
 class Question(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -155,6 +155,7 @@ def check_query(query: Any, agreement: Agreement) -> None:
         _need(type(query.sweep) is int and 1 <= query.sweep <= agreement.max_sweeps, "a sweep beyond the agreed ones")
         is_other = type(query.first) is int and query.first in modes and query.first != query.mode
         _need(is_other if len(modes) > 1 else query.first is None, "a mode to contract first that cannot be")
+        _need(type(query.centre_first) is bool, "a way of centring that there is not")
     if isinstance(query, ModeScatter | Captured):
         _check_factors(query.factors, agreement)
 

@@ -163,6 +163,9 @@ class ModeScatter:
     first: int | None
     """The mode to be contracted first (None where there is no other): the order decides the last bits, so it is asked.
     A member may keep these contracted streams: they serve the following queries, until this mode's factor changes."""
+    centre_first: bool
+    """Whether streams are centred before they are contracted (needed where the mean is large beside what differs), or
+    the contracted mean is taken from the contracted streams, which spares a pass over a copy."""
 
     @property
     def title(self) -> str:
@@ -178,7 +181,8 @@ class ModeScatter:
         if self.first is None:
             streams = block.centred(self.mean)
         else:
-            streams = block.contracted(self.mean, self.factors[self.first], self.first)
+            factor = self.factors[self.first]
+            streams = block.contracted(self.mean, factor, self.first, centre_first=self.centre_first)
         factors = [like(factor, streams) for factor in self.factors]
         done = [mode for mode in (self.mode, self.first) if mode is not None]
         return (triangle(to_host(mode_scatter(project(streams, factors, skip=done), self.mode))),)

@@ -73,13 +73,13 @@ class Sample:
         """One block, to be let go when it has been asked: it holds its streams."""
         return Block(self, number, self._cut[number])
 
-    def kept(self, mean: Floats, factor: Floats, mode: int) -> Contracted:
+    def kept(self, mean: Floats, factor: Floats, mode: int, centre_first: bool) -> Contracted:
         """The streams contracted with this factor, as far as they were computed. One query is answered at a time."""
         with self._lock:
-            if self._kept is None or not self._kept.serves(mean, factor, mode):
+            if self._kept is None or not self._kept.serves(mean, factor, mode, centre_first):
                 memory = None if self._kept is None else self._kept.memory
                 self._kept = None  # where its memory does not serve again, it is free before more is taken
-                self._kept = Contracted(self, mean, factor, mode, memory)
+                self._kept = Contracted(self, mean, factor, mode, centre_first, memory)
             return self._kept
 
     def room_for(self, factor: Floats) -> int:
@@ -99,8 +99,12 @@ class Sample:
 class Contracted:
     """Centred streams contracted with one mode's factor; the blocks that the sample has room for are kept."""
 
-    def __init__(self, sample: Sample, mean: Floats, factor: Floats, mode: int, memory: Floats | None) -> None:
-        self._key = (mean, factor, mode)
+    def __init__(
+        self, sample: Sample, mean: Floats, factor: Floats, mode: int, centre_first: bool, memory: Floats | None
+    ) -> None:
+        self._key = (mean, factor, mode, centre_first)
+        self.mean: Floats | None = None if centre_first else contract(mean[None], factor, mode)[0]
+        """The contracted mean, to be taken from the contracted streams; None where they were centred before."""
         self._blocks: dict[int, Array] = {}
         self._n_kept = sample.room_for(factor)
         self._shape = (*sample.shape[1 : mode + 1], factor.shape[1], *sample.shape[mode + 2 :])
@@ -109,9 +113,9 @@ class Contracted:
         self.memory = memory if memory is not None and memory.size >= size else np.empty(size)
         self._rows = self.memory[:size].reshape(-1, *self._shape)
 
-    def serves(self, mean: Floats, factor: Floats, mode: int) -> bool:
+    def serves(self, mean: Floats, factor: Floats, mode: int, centre_first: bool) -> bool:
         """Whether these are the streams contracted with this factor."""
-        return self._key[2] == mode and _same(self._key[1], factor) and _same(self._key[0], mean)
+        return self._key[2:] == (mode, centre_first) and _same(self._key[1], factor) and _same(self._key[0], mean)
 
     def get(self, number: int) -> Array | None:
         """The block, if it was kept."""
@@ -162,6 +166,11 @@ class Block:
         total = self.streams[0, ...] if len(self) == 1 else xp.sum(self.streams, axis=0, dtype=xp.float64)
         return to_host(total)
 
+    def stored(self, piece: tuple[slice, ...]) -> Array:
+        """A piece of the streams as they are, in float64."""
+        xp = array_namespace(self.streams)
+        return xp.astype(self.streams[piece], xp.float64, copy=False)
+
     def centred(self, mean: Floats, piece: tuple[slice, ...] | None = None) -> Array:
         """The streams, or a piece of them, less the mean, in float64."""
         xp = array_namespace(self.streams)
@@ -173,23 +182,25 @@ class Block:
         centred -= middle
         return centred
 
-    def contracted(self, mean: Floats, factor: Floats, mode: int) -> Array:
+    def contracted(self, mean: Floats, factor: Floats, mode: int, *, centre_first: bool) -> Array:
         """The centred streams times_n U', kept for the queries to come where the sample has room."""
-        kept = self._sample.kept(mean, factor, mode)
+        kept = self._sample.kept(mean, factor, mode, centre_first)
         found = kept.get(self._number)
         if found is None:
-            parts = self._parts(mean, factor, mode)
+            parts = self._parts(mean if centre_first else None, factor, mode)
             found = _written(parts, kept.room(self._assets)) if self._sample.on_host else _joined(parts)
+            if kept.mean is not None:
+                found -= like(kept.mean, found)
             kept.keep(self._number, self._assets, found)
         return found
 
-    def _parts(self, mean: Floats, factor: Floats, mode: int) -> Iterator[tuple[slice, Array]]:
+    def _parts(self, mean: Floats | None, factor: Floats, mode: int) -> Iterator[tuple[slice, Array]]:
         """Slab by slab of mode 0, as the streams lie in memory: the slabs of a result, or what adds up to it."""
         small = like(factor, self.streams)
         whole = slice(0, factor.shape[1])
         for slab, _ in slabs(self.shape, [1], self.piece_cells):
             rows = slab[1]
-            part = self.centred(mean, slab)
+            part = self.stored(slab) if mean is None else self.centred(mean, slab)
             yield (whole, contract(part, small[rows, :], 0)) if mode == 0 else (rows, contract(part, small, mode))
 
     def not_finite(self) -> tuple[int, tuple[int, ...], float] | None:

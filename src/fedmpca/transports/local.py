@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from fedmpca.protocol.coordinator import RETRIES, Coordinator
 from fedmpca.protocol.member import Member, Work
@@ -24,6 +25,11 @@ COORDINATOR = -1
 Faults = Callable[[int, int, bytes], list[tuple[float, bytes]]]
 """Given sender, receiver and message: what arrives, and after how many seconds. Nothing, once, twice, late, damaged."""
 
+LARGE_BYTES = 2**18
+LARGE_ENTRIES = 2**13
+"""Messages and vectors from which threads are worth their while."""
+
+R = TypeVar("R")
 Mail = tuple[float, int, int, int, bytes]
 
 
@@ -80,7 +86,8 @@ def _replies(
             (lambda work=work, answer=answer: work.finish(answer))
             for (_, work), answer in zip(works, found, strict=True)
         ]
-        made = zip([number for number, _ in works], side_by_side(jobs), strict=True)
+        is_large = sum(part.size for part in found[0]) >= LARGE_ENTRIES
+        made = zip([number for number, _ in works], _done(jobs, is_large=is_large), strict=True)
         replies += [(number, reply) for number, reply in made if reply is not None]
     return replies
 
@@ -91,7 +98,14 @@ def _heard(requests: Sequence[tuple[int, bytes]], members: Sequence[Member]) -> 
     for number, text in requests:
         texts.setdefault(number, []).append(text)
     jobs = [(lambda number=number: [members[number].receive(text) for text in texts[number]]) for number in texts]
-    return [(number, said) for number, heard in zip(texts, side_by_side(jobs), strict=True) for said in heard]
+    is_large = max(map(len, (text for _, text in requests)), default=0) >= LARGE_BYTES
+    heard = zip(texts, _done(jobs, is_large=is_large), strict=True)
+    return [(number, said) for number, several in heard for said in several]
+
+
+def _done(jobs: Sequence[Callable[[], R]], *, is_large: bool) -> list[R]:
+    """What the jobs return. Small ones take less than handing them to threads."""
+    return side_by_side(jobs) if is_large else [job() for job in jobs]
 
 
 class _Post:
