@@ -10,7 +10,9 @@ from fedmpca.errors import AgreementError, ProtocolError, RefusedError, TooFewMe
 from fedmpca.protocol.agreement import Agreement, write_agreement
 from fedmpca.protocol.member import Member
 from fedmpca.protocol.policy import Policy
+from fedmpca.protocol.questions import Arrays, query_bytes, read_query
 from fedmpca.studies.mpca import mpca_study
+from fedmpca.studies.queries import InitialScatters
 from fedmpca.transports.local import COORDINATOR
 
 SHAPE, RANKS = (7, 6, 5), (3, 2, 2)
@@ -217,3 +219,12 @@ def entropy(seed):
     """Of the tests alone."""
     rng = np.random.default_rng(seed)
     return lambda count: rng.bytes(count)
+
+
+def test_an_array_that_was_found_sound_keeps_its_identity():
+    """Checked arrays are known by identity: one that came twice must not be let go, or another would pass for it."""
+    known = Arrays()
+    text = query_bytes(InitialScatters(np.zeros(SHAPE)), Arrays())
+    first = read_query(text, known).mean
+    assert read_query(text, known).mean is first
+    assert read_query(query_bytes(InitialScatters(np.ones(SHAPE)), Arrays()), known).mean is not first

@@ -77,7 +77,7 @@ class ChainMember:
         if not isinstance(body, Share | Pass):
             raise ProtocolError(f"The coordinator sent a {type(body).__name__}, which belongs to another profile.")
         query = read_query(body.query, self._session.known)
-        check_query(query, self._agreement)
+        check_query(query, self._agreement, self._session.known)
         policy.check_query(query)
         if isinstance(body, Share) and isinstance(query, StreamSums) and not body.boxes:
             return self._draw(round_)

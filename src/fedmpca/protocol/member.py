@@ -178,7 +178,7 @@ class Member:
     def _ask(self, ask: Ask) -> Work:
         self._hear(ask.total)
         query = read_query(ask.query, self._session.known)
-        check_query(query, self.agreement)
+        check_query(query, self.agreement, self._session.known)
         self.policy.check_query(query)
         ctx = context(self._session.sid, self._round, ask.query, self._session.transcript)
         self._before = (query, ask.query)
