@@ -116,6 +116,19 @@ def test_a_device_needs_its_library(monkeypatch):
         fm.MPCA(device="cuda").fit(streams())
 
 
+def test_a_device_that_is_not_there_is_named(monkeypatch):
+    """PyTorch raises RuntimeError for whatever is wrong with a device; it is not installed for the tests."""
+    import sys
+    from types import SimpleNamespace
+
+    def asarray(streams, device):
+        raise RuntimeError(f"no such device: {device}\nwith a long list below")
+
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(asarray=asarray))
+    with pytest.raises(DataError, match=r"device='cuda:9': no such device: cuda:9\. Leave device=None"):
+        fm.MPCA(device="cuda:9").fit(streams())
+
+
 def test_every_refusal_can_be_caught_as_one():
     for bad in (lambda: fm.MPCA(ranks=(9, 9, 9)).fit(streams()), lambda: fm.load("nowhere.fedmpca")):
         with pytest.raises(FedMPCAError):

@@ -15,7 +15,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 from numpy.typing import NDArray
 
-from fedmpca.errors import MissingExtraError
+from fedmpca.errors import DataError, MissingExtraError
 from fedmpca.numerics.pieces import PIECE_CELLS, asset_blocks, slabs
 from fedmpca.numerics.tensors import Array, contract, like, to_host
 
@@ -247,4 +247,10 @@ def _placed(streams: Array, device: str | None) -> Array:
             f"device={device!r} moves blocks of NumPy arrays there with PyTorch, which is not installed: "
             'pip install "fedmpca[torch]", or leave device=None.'
         ) from missing
-    return torch.asarray(streams, device=device)
+    try:
+        return torch.asarray(streams, device=device)
+    except RuntimeError as refused:  # PyTorch's word for everything: no such device, none here, no memory on it
+        reason = str(refused).partition("\n")[0]
+        raise DataError(
+            f"Blocks cannot be moved to device={device!r}: {reason}. Leave device=None for this one."
+        ) from refused
