@@ -49,7 +49,7 @@ def mpca_study(
     _check_count(mean)
     bases: tuple[Basis, ...] = yield InitialScatters(mean.mean)
     total = _total_scatter(bases, mean)
-    centre_first = mean.n_assets * float(np.sum(mean.mean**2)) > LARGE_MEAN**2 * total
+    centre_first = mean.n_assets * _square(mean.mean) > LARGE_MEAN**2 * total
     if ranks is None:
         ranks = [smallest_rank(basis.values, variance_kept) for basis in bases]
     factors = [basis.leading(rank) for basis, rank in zip(bases, ranks, strict=True)]
@@ -110,10 +110,15 @@ def _check_count(mean: Mean) -> None:
         )
 
 
+def _square(mean: Floats) -> float:
+    """|mean|^2, without a copy of what may be large."""
+    return float(np.vdot(mean, mean))
+
+
 def _total_scatter(bases: Sequence[Basis], mean: Mean) -> float:
     """The trace of any mode's scatter. What is left of rounding where all streams are alike counts as none."""
     total = float(np.sum(bases[0].values))
-    rounding = (mean.n_assets * np.finfo(np.float64).eps) ** 2 * mean.n_assets * float(np.sum(mean.mean**2))
+    rounding = (mean.n_assets * np.finfo(np.float64).eps) ** 2 * mean.n_assets * _square(mean.mean)
     if total <= rounding:
         raise DataError(
             f"All {mean.n_assets} streams are the same (their scatter is {total:.3g}): there is no variation to keep. "

@@ -54,7 +54,7 @@ class Sample:
         self.on_host = device in (None, "cpu") and (is_numpy_array(streams) or not is_array_api_obj(streams))
         self.piece_cells = PIECE_CELLS if self.on_host else DEVICE_PIECE_CELLS
         self.n_bytes = len(self) * self.cells * getattr(streams.dtype, "itemsize", 8)
-        own = self.n_bytes // 5 + 6 * MB - 8 * self.cells  # with the mean and what is at work, a quarter and 32 MB
+        own = self.n_bytes // 5 + 6 * MB - 9 * self.cells  # with the mean and what is at work, a quarter and 32 MB
         self._room = max(0, own) if memory_limit is None else memory_limit // 2
         self._cut = asset_blocks(len(self), self.cells, self.piece_cells)
         self._kept: Contracted | None = None
