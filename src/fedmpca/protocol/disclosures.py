@@ -21,15 +21,15 @@ ANSWERS = {
 WORDS = {
     ("any", "HelloAsk"): "which agreement it is about",
     ("any", "Hello"): "a key for this session",
-    ("secure", "Ask"): "the question; over all members together {before}",
+    ("secure", "Ask"): "the question; the total of the one before, over all members: {before}",
     (
         "secure",
         "Reply",
     ): "{answer}, of its own assets, under masks shared with each other member: noise until all are added",
-    ("plain", "Ask"): "the question; over all members together {before}",
+    ("plain", "Ask"): "the question; the total of the one before, over all members: {before}",
     ("plain", "Reply"): "{answer}, of its own assets, UNHIDDEN",
     ("any", "Refusal"): "the code of the rule by which it does not answer",
-    ("any", "Close"): "the result; over all members together {before}",
+    ("any", "Close"): "the result; the total of the last question, over all members: {before}",
     ("any", "Closed"): "its signature under the whole conversation",
     ("any", "End"): "that the session ends, and the code of the reason",
     (
@@ -85,7 +85,5 @@ def disclosure(
         what = PAPER_VALUES.get(kind, OUT_OF_PLACE)
     else:
         words = WORDS.get((profile, name)) or WORDS.get(("any", name), OUT_OF_PLACE)
-        what = words.format(
-            answer=ANSWERS.get(kind, ""), before=ANSWERS.get(before, "nothing yet, but everyone's hello")
-        )
+        what = words.format(answer=ANSWERS.get(kind, ""), before=ANSWERS.get(before, "none yet, but everyone's hello"))
     return Disclosure(round_, query, sender, seen_by, what, n_bytes)
