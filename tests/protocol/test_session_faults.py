@@ -8,12 +8,15 @@ import fedmpca as fm
 from fedmpca.crypto.keys import Identity
 from fedmpca.errors import AgreementError, ProtocolError, RefusedError, TooFewMembersError
 from fedmpca.protocol.agreement import Agreement, write_agreement
+from fedmpca.protocol.coordinator import Coordinator
 from fedmpca.protocol.member import Member
 from fedmpca.protocol.policy import Policy
 from fedmpca.protocol.questions import Arrays, query_bytes, read_query
+from fedmpca.protocol.results import projection_bytes, read_projection
 from fedmpca.studies.mpca import mpca_study
 from fedmpca.studies.queries import InitialScatters
-from fedmpca.transports.local import COORDINATOR
+from fedmpca.studies.sample import Sample
+from fedmpca.transports.local import COORDINATOR, run_session
 
 SHAPE, RANKS = (7, 6, 5), (3, 2, 2)
 
@@ -228,3 +231,34 @@ def test_an_array_that_was_found_sound_keeps_its_identity():
     first = read_query(text, known).mean
     assert read_query(text, known).mean is first
     assert read_query(query_bytes(InitialScatters(np.ones(SHAPE)), Arrays()), known).mean is not first
+
+
+def test_every_member_ends_with_the_coordinators_model():
+    """What is closed with is the model itself, to the bit; nobody computes it again."""
+    names = ("user-1", "user-2", "user-3")
+    keys = {name: Identity.new(entropy(number)) for number, name in enumerate(names)}
+    leader = Identity.new(entropy(9))
+    parts = split(low_rank(40), [20, 12, 8])
+    text = write_agreement(
+        coordinator=leader.public.hex(),
+        shape=SHAPE,
+        ranks=RANKS,
+        max_sweeps=2,
+        members={name: key.public.hex() for name, key in keys.items()},
+    )
+    agreement = Agreement.read(text)
+    study = mpca_study(SHAPE, ranks=RANKS, variance_kept=0.97, tol=0, max_iter=2)
+    coordinator = Coordinator(agreement, leader, study, as_bytes=projection_bytes)
+    members = [
+        Member(agreement, name, keys[name], n_assets=len(parts[name]), entropy=entropy(20 + number))
+        for number, name in enumerate(agreement.roster)
+    ]
+    run_session(coordinator, members, [Sample(parts[name].streams) for name in agreement.roster])
+    assert coordinator.error is None
+    for member in members:
+        found = read_projection(member.result, SHAPE)
+        assert same(found, coordinator.result)
+        assert (found.n_assets, found.captured) == (40, coordinator.result.captured)
+    for damaged in (b"", member.result[:-1], b"\xff" + member.result[1:]):
+        with pytest.raises(ProtocolError, match="sent a result that cannot be read"):
+            read_projection(damaged, SHAPE)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fedmpca.cli.console import say, whole_numbers
-from fedmpca.cli.fit import PROFILES
+from fedmpca.protocol.agreement import PROFILES
 
 __all__ = ["agree"]
 

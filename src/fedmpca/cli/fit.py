@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fedmpca.cli.console import percent, progress, show_json, show_pairs, warnings_as_lines, whole_numbers
+from fedmpca.protocol.agreement import PROFILES
 
 if TYPE_CHECKING:
     from fedmpca.federation import Federation
     from fedmpca.fleets import Fleet
-
-PROFILES = ("secure", "paper", "plain")
 
 __all__ = ["fit", "summary"]
 
